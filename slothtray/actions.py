@@ -1,0 +1,141 @@
+"""What a person can do, for the command line and the tray alike: done, durable and rung before it returns; nothing is printed."""
+
+import os
+import time
+
+from slothtray import bell, environment
+from slothtray.clock import Clock
+from slothtray.errors import Refused, SlothtrayError
+from slothtray.paths import Paths
+from slothtray.store import Queue
+from slothtray.store.adding import NewJob
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeVar
+
+    from slothtray.model import Job
+    from slothtray.store.connection import Database
+
+    T = TypeVar("T")
+
+CANCEL_PATIENCE = 2.0
+"""Seconds a cancel looks for the job of a supervisor that is just starting."""
+
+
+class Added:
+    """What ``add`` did: the new ids, whether an app is there to run them, what was left out of their environment."""
+
+    def __init__(self, ids: list[int], *, app_runs: bool, dropped: "Sequence[str]") -> None:
+        self.ids, self.app_runs, self.dropped = ids, app_runs, dropped
+
+
+def add(paths: Paths, jobs: list[NewJob], clock: Clock | None = None) -> Added:
+    """Store jobs, all or none. Raises ``Usage`` for one that can't be meant so, ``StorageError`` when nothing could be stored."""
+    queue = Queue(paths.database, clock)
+    try:
+        ids = queue.enqueue(jobs)
+    finally:
+        queue.close()
+    return Added(ids, app_runs=bell.ring(paths), dropped=jobs[0].dropped if jobs else ())
+
+
+def from_words(words: "Sequence[str]", environ: "Mapping[str, str]", *, verbatim: bool) -> "tuple[str, tuple[str, ...]]":
+    """A command line's words as (what people see, argv): one word is for the shell, several or ``verbatim`` ones are argv."""
+    if len(words) == 1 and not verbatim:
+        return words[0], (environ.get("SHELL") or "/bin/sh", "-c", words[0])
+    import shlex
+
+    return shlex.join(words), tuple(words)
+
+
+def clipboard_job(text: str, environ: "Mapping[str, str]") -> NewJob:
+    """A job out of copied text: run by the login shell in the home folder, with the login's environment."""
+    shell = environ.get("SHELL") or "/bin/sh"
+    kept, dropped = environment.capture(environ)
+    return NewJob(text, (shell, "-lc", text), cwd=os.path.expanduser("~"), env=kept, dropped=dropped)
+
+
+def pause(paths: Paths, seconds: float | None = None, clock: Clock | None = None) -> float | None:
+    """Start nothing new, for so many seconds (None: until resumed); the wall time at which it ends."""
+    from slothtray.store import status
+
+    clock = clock or Clock()
+    until = None if seconds is None else clock.wall() + seconds
+    _write(paths, clock, lambda database, now: status.set_pause(database, now, until))
+    return until
+
+
+def resume(paths: Paths, clock: Clock | None = None) -> bool:
+    """Go on after a pause; False when there was none."""
+    from slothtray.store import status
+
+    return _write(paths, clock or Clock(), status.clear_pause)
+
+
+def each(
+    paths: Paths, ids: "Sequence[int]", change: "Callable[[Database, int, float], object]", clock: Clock | None = None
+) -> list[SlothtrayError]:
+    """Do one of ``store.person``'s changes to each of these jobs, in one transaction; what was refused, in their order."""
+    errors: list[SlothtrayError] = []
+
+    def all_of_them(database: "Database", now: float) -> None:
+        for number in ids:
+            try:
+                change(database, number, now)
+            except Refused as error:
+                errors.append(error)
+            except SlothtrayError as error:
+                if error.code != "unknown-job":
+                    raise
+                errors.append(error)
+
+    _write(paths, clock or Clock(), all_of_them)
+    return errors
+
+
+def cancel(paths: Paths, number: int, clock: Clock | None = None) -> "tuple[Job, bool]":
+    """Cancel a job; (the job as it was, whether that is carried out: False means an app will have to find out what became of it).
+
+    A running one is told so directly, which needs no app. Raises ``Refused`` or ``UnknownJob``.
+    """
+    from slothtray.model import State
+    from slothtray.store import person
+
+    job = _write(paths, clock or Clock(), lambda database, now: person.cancel(database, number, now))
+    if job.state is not State.RUNNING:
+        return job, True
+    return job, _signal(paths, str(job.run)) or bell.answered(paths)
+
+
+def _signal(paths: Paths, run: str) -> bool:
+    """Tell the supervisor of a run; False when there is none to tell."""
+    from slothtray.system import processes, records
+
+    descriptor = records.open_for_look(paths.run_record(run))
+    if descriptor is None:
+        return False
+    try:
+        deadline = time.monotonic() + CANCEL_PATIENCE
+        while records.is_locked(descriptor):
+            record = records.read(descriptor)
+            if record.process is not None:
+                return processes.cancel(descriptor, record)
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.01)
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _write(paths: Paths, clock: Clock, change: "Callable[[Database, float], T]") -> "T":
+    queue = Queue(paths.database, clock)
+    try:
+        with queue.database.write():
+            done = change(queue.database, clock.wall())
+    finally:
+        queue.close()
+    bell.ring(paths)
+    return done

@@ -1,0 +1,66 @@
+"""`slothtray run`: the runner in a terminal, without a tray; says what it does as it does it."""
+
+import signal
+import sys
+import time
+
+from slothtray.cli.parser import Parsed
+from slothtray.config import Config
+from slothtray.model import Job
+from slothtray.paths import Paths
+from slothtray.policy import Change, Wait
+from slothtray.runner import Loop, Tell
+from slothtray.system import applog, sleep
+from slothtray.system.load import default_ceiling
+from slothtray.text import clean
+
+
+def run(parsed: Parsed, paths: Paths) -> int:
+    """Run until told to stop, or until the queue is empty: then 1 if a job failed."""
+    applog.set_up(paths)
+    said = Said()
+    tell = Tell(started=said.started, ended=said.ended, waiting=said.waiting, trouble=said.trouble)
+    loop = Loop(paths, configured(parsed), tell, sleep.listen())
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: loop.stop())
+    if not parsed.flag("until_empty"):
+        loop.run()
+        return 0
+    loop.run(until=lambda runner: runner.finished())
+    return 1 if loop.runner.failures else 0
+
+
+def configured(parsed: Parsed) -> Config:
+    """The config in force, with what the options say."""
+    config = Config(ceiling=default_ceiling())
+    ceiling = parsed.number("ceiling")
+    if ceiling is not None:
+        config = config._replace(ceiling=None if ceiling == float("inf") else ceiling)
+    for key in ("interval", "cooldown"):
+        value = parsed.number(key)
+        if value is not None:
+            config = config._replace(interval=value) if key == "interval" else config._replace(cooldown=value)
+    return config
+
+
+class Said:
+    """Prints what happens, each wait once a look. On stdout: it is this command's answer."""
+
+    def started(self, job: Job) -> None:
+        """A job begins, or goes on."""
+        self._line(f"job {job.id} started: {clean(job.label or job.command, 100)}")
+
+    def ended(self, job: Job, change: Change) -> None:
+        """An attempt is over."""
+        self._line(f"job {job.id} {change.kind}: {clean(change.detail)}")
+
+    def waiting(self, wait: Wait) -> None:
+        """A due job is kept back."""
+        self._line(f"waiting: {clean(wait.reason)}")
+
+    def trouble(self, words: str) -> None:
+        """The runner itself can't do its work."""
+        print(f"slothtray: {clean(words)}", file=sys.stderr, flush=True)
+
+    def _line(self, text: str) -> None:
+        print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)

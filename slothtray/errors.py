@@ -1,0 +1,69 @@
+"""Every error a person can meet: what happened, why, what to do, and the exit code (DESIGN: exit codes 0 to 4, 124, 130)."""
+
+
+class SlothtrayError(Exception):
+    """Base of all errors that are shown to a person as one line.
+
+    ``title`` names the thing and the reason; ``message`` says what to do next and may be empty.
+    """
+
+    code = "error"
+    exit_code = 1
+
+    def __init__(self, title: str, message: str = "") -> None:
+        super().__init__(title)
+        self.title = title
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.message}" if self.message else self.title
+
+
+class Refused(SlothtrayError):
+    """What was asked for is understood but not allowed in the present state."""
+
+    code = "refused"
+
+
+class UnknownJob(SlothtrayError):
+    """No job has that id."""
+
+    code = "unknown-job"
+
+
+class Usage(SlothtrayError):
+    """The words of a command don't fit."""
+
+    code = "usage"
+    exit_code = 2
+
+
+class FolderBusy(SlothtrayError):
+    """Another app holds the queue folder."""
+
+    code = "folder-busy"
+    exit_code = 3
+
+
+class StorageError(SlothtrayError):
+    """The database or the queue folder can't be used."""
+
+    code = "storage"
+    exit_code = 4
+
+
+class DatabaseBusy(StorageError):
+    """Another program holds the database's write lock for longer than we wait: trying again later is right."""
+
+    code = "database-busy"
+
+
+class WaitTimeout(SlothtrayError):
+    """``wait --timeout`` ran out."""
+
+    code = "timeout"
+    exit_code = 124
+
+
+class IllegalTransition(AssertionError):
+    """A state change that the table in ``model.py`` does not allow: a defect of ours, never the person's."""

@@ -1,0 +1,162 @@
+"""The runner's loop: one select on bell, sleep signal and a supervisor that is starting; nothing else waits (DESIGN 4, 6)."""
+
+import logging
+import select
+import threading
+import time
+from collections.abc import Callable
+
+from slothtray.clock import Clock
+from slothtray.config import Config
+from slothtray.errors import DatabaseBusy, SlothtrayError
+from slothtray.paths import Paths
+from slothtray.runner.step import Runner, Tell
+from slothtray.system import folder
+from slothtray.system.doorbell import Doorbell
+from slothtray.system.ports import SleepSignal
+
+log = logging.getLogger(__name__)
+
+BUSY_RETRY = 0.1
+TROUBLE_RETRY, TROUBLE_RETRY_MAX = 1.0, 60.0
+
+
+class Loop:
+    """Holds the queue folder and runs its jobs until stopped. Make it and run it on one thread; ``stop()`` from any.
+
+    Raises ``FolderBusy`` when another app holds the folder, ``StorageError`` when it can't be used.
+    """
+
+    def __init__(self, paths: Paths, config: Config, tell: Tell, sleep: SleepSignal, clock: Clock | None = None) -> None:
+        folder.prepare(paths)
+        self._lock = folder.FolderLock(paths)
+        self._bell = Doorbell(paths)
+        self._sleep = sleep
+        self._tell = tell
+        self._stopping = False
+        self._busy_since: float | None = None
+        self._trouble = 0
+        self.runner = Runner(paths, config, folder.machine_id(), self._bell.press, tell, clock)
+
+    def stop(self) -> None:
+        """End ``run()`` at once. From any thread, or from a signal handler."""
+        self._stopping = True
+        self._bell.press()
+
+    def ring(self) -> None:
+        """Look now. From any thread."""
+        self._bell.press()
+
+    def run(self, until: Callable[[Runner], bool] | None = None) -> None:
+        """Look, sleep, look again, until stopped or ``until`` says so. A running job goes on under its supervisor."""
+        try:
+            while not self._stopping:
+                seconds = self._step()
+                if self._stopping or (until is not None and self._trouble == 0 and self._asked(until)):
+                    return
+                self._wait(seconds)
+        finally:
+            self._close()
+
+    def _asked(self, until: Callable[[Runner], bool]) -> bool:
+        try:
+            return until(self.runner)
+        except SlothtrayError:
+            return False
+
+    def _step(self) -> float:
+        """One step; whatever goes wrong in it is told, and tried again later: the runner's thread never dies of it."""
+        try:
+            seconds = self.runner.step()
+        except DatabaseBusy as error:
+            return self._on_busy(error)
+        except SlothtrayError as error:
+            return self._on_trouble(str(error))
+        except Exception:
+            log.exception("the runner failed")
+            return self._on_trouble("the runner failed: see app.log")
+        self._trouble, self._busy_since = 0, None
+        return seconds
+
+    def _on_busy(self, error: DatabaseBusy) -> float:
+        """Another program's lock is an everyday thing for a moment, and worth telling after some seconds."""
+        now = time.monotonic()
+        self._busy_since = self._busy_since or now
+        if now - self._busy_since > 5.0:
+            self._show_trouble(str(error))
+        self._trouble = max(self._trouble, 1)
+        return BUSY_RETRY
+
+    def _on_trouble(self, words: str) -> float:
+        log.error("%s", words)
+        self._show_trouble(words)
+        self._trouble += 1
+        return min(TROUBLE_RETRY * 2.0 ** min(self._trouble - 1, 10), TROUBLE_RETRY_MAX)
+
+    def _show_trouble(self, words: str) -> None:
+        if self._tell.trouble:
+            self._tell.trouble(words)
+
+    def _wait(self, seconds: float) -> None:
+        started = self.runner.started_fileno()
+        asleep = self._sleep.fileno()
+        watched = [*self._bell.filenos(), *(number for number in (started, asleep) if number is not None)]
+        ready, _, _ = select.select(watched, [], [], seconds)
+        self._bell.drain()
+        if started in ready:
+            self.runner.note_started()
+        if asleep in ready:
+            self._sleep.drain()
+
+    def _close(self) -> None:
+        self._bell.close()
+        self._sleep.close()
+        self.runner.close()
+        self._lock.release()
+
+
+class LoopThread:
+    """The loop on a thread of its own, under the tray. What it can't begin with (a folder that is held) is raised by ``start``."""
+
+    def __init__(self, make: Callable[[], Loop]) -> None:
+        self._make = make
+        self._loop: Loop | None = None
+        self._ready = threading.Event()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="runner")
+
+    def start(self) -> None:
+        """Begin; returns when the folder is held. Raises what the loop's making raised."""
+        self._thread.start()
+        self._ready.wait()
+        if self._error is not None:
+            self._thread.join()
+            raise self._error
+
+    def stop(self) -> None:
+        """End it at once; see ``join``."""
+        if self._loop is not None:
+            self._loop.stop()
+
+    def ring(self) -> None:
+        """Look now."""
+        if self._loop is not None:
+            self._loop.ring()
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait for its end."""
+        self._thread.join(timeout)
+
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            loop = self._loop = self._make()
+        except BaseException as error:
+            self._error = error
+            return
+        finally:
+            self._ready.set()
+        loop.run()

@@ -1,0 +1,92 @@
+"""What became of a row that says running: the evidence is gathered here, `policy.verdict` judges it, the change is made."""
+
+import logging
+import os
+
+from slothtray import policy
+from slothtray.clock import Clock
+from slothtray.config import Config
+from slothtray.model import Job, RunRecord
+from slothtray.paths import Paths
+from slothtray.policy import Change, Evidence, Verdict
+from slothtray.system import launcher, processes, records
+from slothtray.text import clean
+
+log = logging.getLogger(__name__)
+
+
+def gather(
+    job: Job, paths: Paths, clock: Clock, machine: str, record: RunRecord | None = None
+) -> tuple[Evidence, RunRecord | None]:
+    """Ask the machine about a run. ``record``: what our own waiter read after the lock was free, when we had one.
+
+    The lock is asked before the record is read: what a free lock leaves behind is final.
+    """
+    held = False
+    if record is None and job.run is not None:
+        held, record = _look(paths.run_record(job.run))
+    same_boot = job.boot == clock.boot_id()
+    lease_lives = same_boot and job.lease_until is not None and clock.awake() < job.lease_until
+    evidence = Evidence(
+        same_machine=job.machine is None or job.machine == machine,
+        same_boot=same_boot,
+        library_claim=job.holder is not None,
+        lease_lives=lease_lives,
+        lock_held=held,
+        record=record,
+    )
+    return evidence, record
+
+
+def _look(path: str) -> tuple[bool, RunRecord | None]:
+    try:
+        descriptor = records.open_for_look(path)
+    except OSError:
+        log.exception("the run record %s can't be opened", path)
+        return False, None
+    if descriptor is None:
+        return False, None
+    try:
+        return records.is_locked(descriptor), records.read(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def change_for(verdict: Verdict, job: Job, record: RunRecord | None, paths: Paths, config: Config, now: float) -> Change:
+    """The change that a verdict asks for; sweeps where it must. For every verdict but ADOPT and WAIT_LEASE."""
+    match verdict:
+        case Verdict.RECORD:
+            assert record is not None
+            assert record.result is not None
+            return policy.after_result(job, record.result, now, job.max_attempts or config.attempts, config.backoff_cap)
+        case Verdict.HOLD_FOREIGN:
+            return policy.held(job, "it was running on another machine", now)
+        case Verdict.UNSTARTED:
+            words = clean(launcher.stderr_of(paths, str(job.run)), 200) or "its supervisor ended before it began"
+            return policy.after_no_start(job, words, now, config.backoff_cap)
+        case Verdict.SWEEP_COOKIE:
+            return _by_cookie(job, now)
+        case Verdict.SWEEP:
+            return _by_sweep(job, record, now)
+        case Verdict.RECLAIM:
+            words = "its lease ran out" if job.holder is not None else "the machine was restarted"
+            return policy.after_interruption(job, words, now)
+    raise AssertionError(verdict)
+
+
+def _by_cookie(job: Job, now: float) -> Change:
+    """No record, so nothing is known but the run-id: what carries it may be the supervisor itself, and is left alone."""
+    found = processes.belonging(str(job.run), None)
+    if found:
+        pids = ", ".join(str(process.pid) for process in found[:8])
+        return policy.held(job, f"its run record is gone, but processes of it still run: {pids}", now)
+    return policy.after_interruption(job, "its run record is gone", now)
+
+
+def _by_sweep(job: Job, record: RunRecord | None, now: float) -> Change:
+    swept = processes.sweep(str(job.run), record)
+    if swept.unproven:
+        pids = ", ".join(str(pid) for pid in swept.unproven[:8])
+        return policy.held(job, f"its supervisor was killed, and these may still be of it: {pids}", now)
+    left = f", {len(swept.killed)} left processes ended" if swept.killed else ""
+    return policy.after_interruption(job, f"its supervisor was killed{left}", now)

@@ -1,0 +1,344 @@
+"""The runner: one look at the queue and at the machine, and what follows from it (DESIGN 4). Never sleeps, never loops."""
+
+import logging
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from slothtray import policy
+from slothtray.clock import Clock
+from slothtray.config import Config
+from slothtray.errors import DatabaseBusy
+from slothtray.model import Job, Load, Notice, Snapshot, State
+from slothtray.paths import Paths
+from slothtray.policy import Gates, Instant, Verdict, Wait
+from slothtray.runner import settle, spec, telling
+from slothtray.runner.watch import ClockWatch
+from slothtray.store import Queue, claim, reading, status
+from slothtray.store.changes import note
+from slothtray.system import processes, records
+from slothtray.system.launcher import Attempt, Launcher
+from slothtray.system.load import OwnLoad
+from slothtray.text import duration_words
+
+log = logging.getLogger(__name__)
+
+FLOOR = 60.0
+"""Seconds between two looks when nothing is to be expected: one a minute, in case a ring or a wake was not heard."""
+LOAD_SAMPLE = 5.0
+"""Seconds between two samples of our own load while a job runs: as often as the kernel takes its own."""
+STORAGE_RETRY = 5.0
+
+
+class Tell(NamedTuple):
+    """Who is told what. Each is called on the runner's thread and must be quick."""
+
+    snapshot: Callable[[Snapshot], None] | None = None
+    notice: Callable[[Notice], None] | None = None
+    started: Callable[[Job], None] | None = None
+    ended: Callable[[Job, policy.Change], None] | None = None
+    waiting: Callable[[Wait], None] | None = None
+    trouble: Callable[[str], None] | None = None
+
+
+class Runner:
+    """Runs one queue's jobs one at a time. Belongs to one thread; the folder's lock must be held by this process."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        config: Config,
+        machine: str,
+        ring: Callable[[], None],
+        tell: Tell = Tell(),  # noqa: B008 - immutable
+        clock: Clock | None = None,
+        launcher: Launcher | None = None,
+        patience: float = 0.1,
+    ) -> None:
+        self.paths, self.config, self._machine, self._ring, self._tell = paths, config, machine, ring, tell
+        self.clock = clock or Clock()
+        self._launcher = launcher or Launcher()
+        self.queue = Queue(paths.database, self.clock, patience=patience, backoff_cap=config.backoff_cap)
+        self._database = self.queue.database
+        self._boot = self.clock.boot_id()
+        self._watch = ClockWatch(self.clock)
+        self._first = True
+        self._attempt: Attempt | None = None
+        self._own = self._own_of_last_runner()
+        self._load: Load | None = None
+        self._load_since: float | None = None
+        self._settle_until = self._cooldown_until = 0.0
+        self._storage = ""
+        self._said: tuple[object, ...] = ()
+        self._said_at = float("-inf")
+        self._reclaimed: list[Job] = []
+        self.failures = 0
+        """How many jobs failed for good since this runner began."""
+
+    # --- one look -----------------------------------------------------------------------------------------------------------
+
+    def step(self) -> float:
+        """Do what is to be done now; seconds until the next look if nothing rings before. Raises ``StorageError``."""
+        self._look_at_clocks()
+        job = self._settle_running()
+        wait = None
+        if job is None:
+            job, wait = self._start_next()
+        self._flush_reclaimed()
+        self._say(job, wait)
+        return self._until_next(job, wait)
+
+    def started_fileno(self) -> int | None:
+        """The pipe of the attempt that is being started, to select on."""
+        return self._attempt.started_fileno() if self._attempt is not None else None
+
+    def note_started(self) -> None:
+        """The pipe has ended: the job's pid is in its record, so a cancel can reach it now."""
+        if self._attempt is not None:
+            self._attempt.note_started()
+
+    def finished(self) -> bool:
+        """Whether nothing is running, due or in backoff: when `run --until-empty` ends."""
+        return not reading.unfinished_exists(self._database, self.clock.wall())
+
+    def close(self) -> None:
+        """Give the database back. A running job goes on under its supervisor."""
+        self.queue.close()
+
+    def _own_of_last_runner(self) -> OwnLoad:
+        """What an earlier runner of this boot knew of its own load: a restart must not hold our own job against us."""
+        known = status.own_load_of(self._database)
+        if known is None or known[2] != self._boot:
+            return OwnLoad()
+        return OwnLoad(known[0], known[1])
+
+    # --- clocks ---------------------------------------------------------------------------------------------------------------
+
+    def _look_at_clocks(self) -> None:
+        slept, stepped = self._watch.look()
+        now = self.clock.wall()
+        if slept:
+            log.info("slept %s", duration_words(slept))
+            self._settle_until = self.clock.awake() + self.config.settle
+            with self._database.write():
+                note(self._database, None, now, "slept", duration_words(slept))
+        if (stepped or self._first) and reading.late_backoff_exists(self._database, now):
+            with self._database.write():
+                claim.clamp_backoff(self._database, now)
+        self._first = False
+
+    # --- the running row --------------------------------------------------------------------------------------------------------
+
+    def _settle_running(self) -> Job | None:
+        """Bring the row that says running to the truth; the job if it really runs."""
+        for job in reading.running(self._database):
+            if self._lives(job):
+                return job
+        return None
+
+    def _lives(self, job: Job) -> bool:
+        attempt = self._attempt if self._attempt is not None and self._attempt.run == job.run else None
+        if attempt is not None and not attempt.over:
+            self._pass_on_cancel(job, attempt)
+            return True
+        evidence, record = settle.gather(job, self.paths, self.clock, self._machine, attempt.record if attempt else None)
+        verdict = policy.verdict(evidence)
+        if verdict is Verdict.WAIT_LEASE:
+            return True
+        if verdict is Verdict.ADOPT and self._adopt(job):
+            return True
+        change = settle.change_for(verdict, job, record, self.paths, self.config, self.clock.wall())
+        self._end(job, change, began=record is not None and record.started is not None)
+        return False
+
+    def _adopt(self, job: Job) -> bool:
+        """Watch a run that an earlier app started. False when it ended in this very moment."""
+        self._attempt = self._launcher.adopt(self.paths, str(job.run), self._ring)
+        if self._attempt is None:
+            return False
+        log.info("job %d: adopted run %s", job.id, job.run)
+        with self._database.write():
+            note(self._database, job.id, self.clock.wall(), "adopted", str(job.run))
+        if self._tell.started:
+            self._tell.started(job)
+        return True
+
+    def _pass_on_cancel(self, job: Job, attempt: Attempt) -> None:
+        if job.cancel_requested and not attempt.cancel_sent:
+            attempt.cancel()
+
+    def _end(self, job: Job, change: policy.Change, *, began: bool) -> None:
+        """Write how a run ended; only then is it forgotten here, so a busy database just means doing all this again."""
+        now = self.clock.wall()
+        with self._database.write():
+            current = claim.get(self._database, job.id)
+            # A cancel may have been asked for since the row was read.
+            if current is None or not self.queue.apply(current, change, now):
+                log.warning("job %d: somebody else had settled run %s", job.id, job.run)
+        if self._attempt is not None and self._attempt.run == job.run:
+            self._attempt.close()
+            self._attempt = None
+        if began:
+            self._cooldown_until = self.clock.awake() + self.config.cooldown
+        self._told_of(job, change)
+
+    def _told_of(self, job: Job, change: policy.Change) -> None:
+        log.info("job %d: %s (%s)", job.id, change.kind, change.detail)
+        self.failures += change.to is State.FAILED
+        if change.kind == "reclaimed":
+            self._reclaimed.append(job)
+        if self._tell.ended:
+            self._tell.ended(job, change)
+        message = telling.notice(job, change, self.paths)
+        if message is not None and self._tell.notice:
+            self._tell.notice(message)
+
+    def _flush_reclaimed(self) -> None:
+        message = telling.reclaimed_notice(self._reclaimed)
+        self._reclaimed = []
+        if message is not None and self._tell.notice:
+            self._tell.notice(message)
+
+    # --- the next one -----------------------------------------------------------------------------------------------------------
+
+    def _start_next(self) -> tuple[Job | None, Wait | None]:
+        """Start the next job if one is due and every gate is open: the job, or why it waits."""
+        now = self.clock.wall()
+        outlook = reading.outlook(self._database, now)
+        if outlook.expired:
+            with self._database.write():
+                claim.make_due(self._database, now)
+            outlook = reading.outlook(self._database, now)
+        if not outlook.due and not outlook.start_now:
+            self._load, self._load_since = None, None
+            return None, None
+        waits = policy.waits(Instant(now, self.clock.awake()), self._gates(now))
+        if waits and not outlook.start_now:
+            return None, waits[0]
+        return (self._claim_and_launch(only_start_now=bool(waits)), None)
+
+    def _gates(self, now: float) -> Gates:
+        pause = status.pause_of(self._database, now)
+        self._measure(now)
+        if self._storage:
+            self._storage = self._why_no_record()
+        return Gates(
+            paused=pause is not None,
+            paused_until=pause.until if pause else None,
+            settle_until=self._settle_until,
+            cooldown_until=self._cooldown_until,
+            storage=self._storage,
+            load=self._load,
+            load_since=self._load_since,
+        )
+
+    def _measure(self, now: float) -> None:
+        self._own.sample(0, self.clock.awake())
+        self._load = self._own.measure(self.config.ceiling)
+        high = self._load.ceiling is not None and self._load.foreign >= self._load.ceiling
+        self._load_since = (self._load_since or now) if high else None
+
+    def _claim_and_launch(self, *, only_start_now: bool) -> Job | None:
+        token = os.urandom(4).hex()
+        lease_until = self.clock.awake() + self.config.lease
+        claimant = claim.Claimant(token, None, self._machine, self._boot, lease_until)
+        with self._database.write():
+            job = claim.take(self._database, claimant, self.clock.wall(), only_start_now=only_start_now)
+            # Read here: a database that is busy after the commit would leave a claimed row without a start.
+            captured = reading.environment(self._database, job.id) if job is not None else None
+        return job if job is not None and self._launch(job, captured) else None
+
+    def _launch(self, job: Job, captured: dict[str, str] | None) -> bool:
+        line = spec.build(job, captured, self.config, self.paths, self._boot)
+        try:
+            self._attempt = self._launcher.launch(self.paths, str(job.run), line, self._ring)
+        except OSError as error:
+            return self._cannot_record(job, error)
+        log.info("job %d: started as run %s", job.id, job.run)
+        if self._tell.started:
+            self._tell.started(job)
+        return True
+
+    def _cannot_record(self, job: Job, error: OSError) -> bool:
+        """No run record, no start: the job goes back uncounted, and nothing starts until a record can be made."""
+        self._storage = self._storage_words(error)
+        log.warning("job %d: %s", job.id, self._storage)
+        columns: dict[str, object] = {"attempts": job.attempts - 1, "started_at": None}
+        change = policy.Change(State.PENDING, "unstarted", self._storage, columns)
+        with self._database.write():
+            self.queue.apply(job, change, self.clock.wall())
+        return False
+
+    def _why_no_record(self) -> str:
+        """Try to make a record, so that no job has to be claimed to find out; "" when it can be made again."""
+        probe = self.paths.run_record(f"probe-{os.getpid()}")
+        try:
+            os.close(records.create(probe))
+            os.unlink(probe)
+        except OSError as error:
+            return self._storage_words(error)
+        return ""
+
+    def _storage_words(self, error: OSError) -> str:
+        return f"no run record can be made in {self.paths.runs}: {error.strerror or error}"
+
+    # --- what is said, and when to look again -----------------------------------------------------------------------------------
+
+    def _say(self, job: Job | None, wait: Wait | None) -> None:
+        """Write the status row when state or gate has changed, and its figures once an interval; tell the listeners."""
+        now = self.clock.wall()
+        if wait is not None and self._tell.waiting:
+            self._tell.waiting(wait)
+        state = self._state(job, wait, now)
+        key = (state, wait.gate if wait else None)
+        fresh = (*key, wait.reason if wait else None)
+        due = self.clock.awake() - self._said_at >= self.config.interval
+        if key != self._said[:2] or (fresh != self._said and due):
+            self._write_status(state, wait, now)
+            self._said, self._said_at = fresh, self.clock.awake()
+        if self._tell.snapshot:
+            self._tell.snapshot(telling.snapshot(self._database, wait, self._load, self._storage, now))
+
+    def _state(self, job: Job | None, wait: Wait | None, now: float) -> str:
+        paused = status.pause_of(self._database, now) is not None
+        return str(policy.face(running=job is not None, paused=paused, waiting=wait is not None))
+
+    def _write_status(self, state: str, wait: Wait | None, now: float) -> None:
+        gate, reason, since, until = wait or (None, None, None, None)
+        said = status.Status(state, gate, reason, since, until, self._load, now)
+        own = None if self._own.at is None else (self._own.average, self._own.at, self._boot)
+        try:
+            with self._database.write():
+                status.say(self._database, said, own)
+        except DatabaseBusy:
+            log.info("the status was not written: the database is busy")
+
+    def _until_next(self, job: Job | None, wait: Wait | None) -> float:
+        now = self.clock.wall()
+        if job is not None:
+            return self._while_running()
+        limits = [FLOOR]
+        outlook = reading.outlook(self._database, now)
+        if outlook.next_due is not None:
+            limits.append(outlook.next_due - now)
+        if wait is not None:
+            limits.append(self._until_gate(wait, now))
+        elif outlook.due:
+            limits.append(0.0)
+        return max(0.0, min(limits))
+
+    def _until_gate(self, wait: Wait, now: float) -> float:
+        if wait.gate == "storage":
+            return STORAGE_RETRY
+        return self.config.interval if wait.until is None else wait.until - now
+
+    def _while_running(self) -> float:
+        """While a job runs its part in the load is sampled, so that it can be taken off before the next one."""
+        if self.config.ceiling is None or self._attempt is None or self._attempt.over:
+            return FLOOR
+        record = records.read(self._attempt.look)
+        if record.started is None:
+            return FLOOR
+        if self._own.at is None or self.clock.awake() - self._own.at >= LOAD_SAMPLE:
+            self._own.sample(processes.busy_tasks(record.started.pid), self.clock.awake())
+        return max(0.1, LOAD_SAMPLE - (self.clock.awake() - (self._own.at or 0.0)))

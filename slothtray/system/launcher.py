@@ -1,0 +1,149 @@
+"""Starts supervisors, and waits for them: the one thread code that a fresh start and an adoption share (DESIGN 4, 2 to 6)."""
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+from slothtray.paths import Paths
+from slothtray.system import processes, records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slothtray.model import RunRecord
+
+log = logging.getLogger(__name__)
+STDERR_LIMIT = 1000
+"""Bytes of a supervisor's own complaint that are worth showing."""
+
+
+class Attempt:
+    """A run that this app watches. ``record`` is None until it is over; ``ring`` is called from the waiter's thread then."""
+
+    def __init__(
+        self, run: str, look: int, process: "subprocess.Popen[bytes] | None", spec: bytes, ring: Callable[[], None]
+    ) -> None:
+        self.run = run
+        self.look = look
+        self.record: "RunRecord | None" = None
+        self.cancel_sent = False
+        self._process, self._spec, self._ring = process, spec, ring
+        threading.Thread(target=self._wait, name=f"waiter {run}", daemon=True).start()
+
+    @property
+    def over(self) -> bool:
+        """Whether the supervisor is gone."""
+        return self.record is not None
+
+    def started_fileno(self) -> int | None:
+        """The pipe whose end says that the job's pid is in the record; None once that was seen, or for an adopted run."""
+        out = self._process.stdout if self._process is not None else None
+        return None if out is None or out.closed else out.fileno()
+
+    def note_started(self) -> None:
+        """The pipe has ended: it need not be looked at any more."""
+        if self._process is not None and self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def cancel(self) -> bool:
+        """Tell the supervisor to cancel, once it has a job to cancel; False while that can't be said yet."""
+        record = records.read(self.look)
+        if record.process is None:
+            return False
+        self.cancel_sent = processes.cancel(self.look, record)
+        return self.cancel_sent
+
+    def close(self) -> None:
+        """Give the descriptors back, after it is over."""
+        self.note_started()
+        os.close(self.look)
+
+    def _wait(self) -> None:
+        if self._process is not None:
+            self._send_spec(self._process)
+        try:
+            records.wait_for_release(self.look)
+        except OSError:
+            log.exception("waiting for the lock of run %s", self.run)
+        if self._process is not None:
+            self._process.wait()
+        self.record = records.read(self.look)
+        self._ring()
+
+    def _send_spec(self, process: "subprocess.Popen[bytes]") -> None:
+        assert process.stdin is not None
+        try:
+            process.stdin.write(self._spec)
+            process.stdin.close()
+        except OSError:
+            log.warning("the supervisor of run %s ended before it was told what to do", self.run)
+
+
+class Launcher:
+    """Starts supervisors of the version that this app is: the program is opened once, so an upgrade can't mix two of them."""
+
+    def __init__(self, script: str | None = None) -> None:
+        path = script or os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "supervisor.py")
+        self._script = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def launch(self, paths: Paths, run: str, spec: bytes, ring: Callable[[], None]) -> Attempt:
+        """Make the locked record, start a supervisor that inherits it, and watch it.
+
+        Raises OSError when the record can't be made (nothing was started, nothing is left). A supervisor that can't be started
+        is an attempt that is over at once, without an S in its record.
+        """
+        record = records.create(paths.run_record(run))
+        try:
+            look = records.open_for_look(paths.run_record(run))
+            assert look is not None
+            process = self._spawn(paths, run, record)
+        finally:
+            os.close(record)  # close, never unlock: the lock is the supervisor's now
+        return Attempt(run, look, process, spec, ring)
+
+    def adopt(self, paths: Paths, run: str, ring: Callable[[], None]) -> Attempt | None:
+        """Watch a run that an earlier app started; None when its record is gone."""
+        look = records.open_for_look(paths.run_record(run))
+        return None if look is None else Attempt(run, look, None, b"", ring)
+
+    def _spawn(self, paths: Paths, run: str, record: int) -> "subprocess.Popen[bytes] | None":
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        stderr = os.open(paths.run_stderr(run), flags, 0o600)
+        inherited = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+        try:
+            return subprocess.Popen(
+                self._command(record),
+                pass_fds=(record, self._script),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                start_new_session=True,
+                cwd="/",
+                env={**inherited, processes.COOKIE: run},
+            )
+        except OSError as error:
+            os.write(stderr, f"{sys.executable}: {error.strerror}\n".encode())
+            return None
+        finally:
+            os.close(stderr)
+
+    def _command(self, record: int) -> list[str]:
+        if getattr(sys, "frozen", False):
+            return [sys.executable, "--supervise", str(record)]
+        python = [sys.executable, "-I", "-S", "-B"]
+        if sys.platform == "linux":
+            return [*python, f"/proc/self/fd/{self._script}", str(record)]
+        return [*python, "-c", os.pread(self._script, 1 << 20, 0).decode(), str(record)]
+
+
+def stderr_of(paths: Paths, run: str) -> str:
+    """The last line of what a supervisor itself had to say; "" when nothing."""
+    try:
+        with open(paths.run_stderr(run), "rb") as file:
+            file.seek(max(0, os.path.getsize(paths.run_stderr(run)) - STDERR_LIMIT))
+            lines = file.read(STDERR_LIMIT).decode(errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")

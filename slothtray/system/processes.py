@@ -1,0 +1,204 @@
+"""Processes by identity (pid and start time), the cancel signal, and the sweep that proves a lost run dead (DESIGN 3).
+
+Strangers are never signalled: a pid alone proves nothing, so whatever is signalled is pinned by a pidfd first and then
+checked against what was recorded.
+"""
+
+import os
+import signal
+import time
+from typing import NamedTuple
+
+from slothtray.model import RunRecord
+from slothtray.system import records
+
+COOKIE = "SLOTHTRAY_RUN"
+"""The environment variable by which a run's processes are known; its value is the run-id."""
+SWEEP_PASSES = 2
+"""Passes in a row that must find nothing: a process that was forking during the first one is there in the second."""
+SWEEP_LIMIT = 200
+"""Passes at most: what still breeds by then can't be proven dead."""
+
+
+class Process(NamedTuple):
+    """One row of the process table. ``start`` is in clock ticks since boot; with the pid it is one of a kind."""
+
+    pid: int
+    state: str
+    parent: int
+    group: int
+    session: int
+    start: int
+
+
+def look_up(pid: int) -> Process | None:
+    """The process with that pid now; None when there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            words = file.read().rpartition(")")[2].split()
+        return Process(pid, words[0], int(words[1]), int(words[2]), int(words[3]), int(words[19]))
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def table() -> list[Process]:
+    """All processes that are not zombies."""
+    found = (look_up(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return [process for process in found if process is not None and process.state not in "ZX"]
+
+
+def has_cookie(pid: int, run: str) -> bool:
+    """Whether a process carries the run's cookie in its environment."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return f"{COOKIE}={run}".encode() in file.read().split(b"\0")
+    except OSError:
+        return False
+
+
+def cancel(descriptor: int, record: RunRecord) -> bool:
+    """Tell the supervisor of this record to end its job as cancelled; False when it isn't there (yet, or any more).
+
+    The pid is pinned first; then, if the lock is still held, the pinned process is the holder: a pid is not used again
+    while its process lives.
+    """
+    if record.started is None:
+        return False
+    try:
+        pinned = os.pidfd_open(record.started.pid)
+    except OSError:
+        return False
+    try:
+        if not records.is_locked(descriptor):
+            return False
+        process = look_up(record.started.pid)
+        if process is None or process.start != record.started.start:
+            return False
+        signal.pidfd_send_signal(pinned, signal.SIGUSR1)
+    except OSError:
+        return False
+    finally:
+        os.close(pinned)
+    return True
+
+
+class Swept(NamedTuple):
+    """What a sweep did: the pids it killed, and those that keep it from being a proof ((): proven dead)."""
+
+    killed: tuple[int, ...]
+    unproven: tuple[int, ...]
+
+
+def sweep(run: str, record: RunRecord | None) -> Swept:
+    """Kill what is left of a run of this boot whose supervisor is gone, until ``SWEEP_PASSES`` passes find nothing.
+
+    Proven when nothing is found any more and no orphan of this user in the supervisor's control group is younger than ``S``
+    (such a one may have dropped cookie, session and group: it is named, never touched).
+    """
+    killed: set[int] = set()
+    quiet = passes = 0
+    while quiet < SWEEP_PASSES:
+        found = belonging(run, record)
+        for process in found:
+            if _kill(process):
+                killed.add(process.pid)
+        quiet = 0 if found else quiet + 1
+        passes += 1
+        if passes > SWEEP_LIMIT:
+            return Swept(tuple(sorted(killed)), tuple(process.pid for process in found))
+        if found:
+            time.sleep(0.002)  # the killed need a moment to leave the table
+    return Swept(tuple(sorted(killed)), tuple(suspects(record)))
+
+
+def belonging(run: str, record: RunRecord | None) -> list[Process]:
+    """The living processes that are known to be of this run, by cookie, session or group."""
+    job = record.process if record is not None else None
+    me = os.getpid()
+    found = []
+    for process in table():
+        if process.pid == me:
+            continue
+        grouped = job is not None and job.pid in (process.session, process.group) and process.start >= job.start
+        if grouped or has_cookie(process.pid, run):
+            found.append(process)
+    return found
+
+
+def suspects(record: RunRecord | None) -> list[int]:
+    """Orphans of this user in the supervisor's control group, younger than its ``S``: they may be the run's, or anybody's."""
+    if record is None or record.started is None:
+        return []
+    started, user = record.started, os.getuid()
+    members = {p.pid: p for p in table() if not started.cgroup or _cgroup(p.pid) == started.cgroup}
+    return [
+        process.pid
+        for process in members.values()
+        # Orphans go to init or, under a user's session manager, to a reaper that has a group of its own.
+        if (process.parent == 1 or process.parent not in members)
+        and process.parent not in (0, 2)  # the kernel's own threads
+        and process.start >= started.start
+        and _owner(process.pid) == user
+    ]
+
+
+def _cgroup(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/cgroup", encoding="utf-8", errors="replace") as file:
+            return next((line.rstrip("\n")[3:] for line in file if line.startswith("0::")), "")
+    except OSError:
+        return ""
+
+
+def _owner(pid: int) -> int:
+    try:
+        return os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        return -1
+
+
+def _kill(process: Process) -> bool:
+    """SIGKILL, if the pid is still that very process."""
+    try:
+        pinned = os.pidfd_open(process.pid)
+    except OSError:
+        return False
+    try:
+        now = look_up(process.pid)
+        if now is None or now.start != process.start:
+            return False
+        signal.pidfd_send_signal(pinned, signal.SIGKILL)
+    except OSError:
+        return False
+    finally:
+        os.close(pinned)
+    return True
+
+
+def descendants(pid: int) -> list[int]:
+    """A process and everything below it, by one look at the table."""
+    children: dict[int, list[int]] = {}
+    for process in table():
+        children.setdefault(process.parent, []).append(process.pid)
+    found, todo = [], [pid]
+    while todo:
+        current = todo.pop()
+        found.append(current)
+        todo += children.get(current, [])
+    return found
+
+
+def busy_tasks(pid: int) -> int:
+    """How many tasks (threads) of the tree below ``pid``, without itself, count for the load: those in R or D."""
+    return sum(_busy_threads(member) for member in descendants(pid) if member != pid)
+
+
+def _busy_threads(pid: int) -> int:
+    count = 0
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8", errors="replace") as file:
+                count += file.read().rpartition(")")[2].split()[0] in "RD"
+    except (OSError, IndexError):
+        return count  # gone meanwhile
+    return count

@@ -1,0 +1,147 @@
+"""Run records: one small file an attempt, locked from before its supervisor's birth to its death (DESIGN 4).
+
+The lock is the proof of life: whoever holds the descriptor that was locked is the supervisor, and the kernel frees it at its
+death. Only that lock is exclusive; whoever looks or waits takes a shared one, which can't be mistaken for it.
+"""
+
+import fcntl
+import json
+import os
+import time
+
+from slothtray.model import JobProcess, Result, RunRecord, Started
+
+PAGE = 4096
+"""Bytes allocated in advance, so that the result fits on a disk that has become full."""
+LOCK_TRIES = 100
+EMPTY = RunRecord(None, None, (), None)
+
+
+def create(path: str) -> int:
+    """Make the record of a new attempt, allocate it, lock it and make it durable; the descriptor that holds the lock.
+
+    Raises OSError (and leaves no file) when any of that can't be done, FileExistsError when the run-id was used before.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+        allocate(descriptor)
+        lock(descriptor)
+        os.fsync(descriptor)
+        sync_folder(os.path.dirname(path))
+    except BaseException:
+        os.close(descriptor)
+        os.unlink(path)
+        raise
+    return descriptor
+
+
+def allocate(descriptor: int) -> None:
+    """Reserve the page; where the file system can't, write zeros, which readers stop at."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, PAGE)
+    else:
+        os.pwrite(descriptor, b"\0" * PAGE, 0)
+
+
+def lock(descriptor: int) -> None:
+    """Take the exclusive lock. Somebody who looks at the new file may hold a shared one for a moment, hence the tries."""
+    for attempt in range(LOCK_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if attempt == LOCK_TRIES - 1:
+                raise
+            time.sleep(0.005)
+        else:
+            return
+
+
+def sync_folder(path: str) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_for_look(path: str) -> int | None:
+    """A descriptor of one's own to look at the record or wait for its lock; None when there is no record."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+
+
+def is_locked(descriptor: int) -> bool:
+    """Whether the supervisor (or the app that is about to start it) lives."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(descriptor, fcntl.LOCK_UN)  # ours alone: this descriptor was opened by open_for_look
+    return False
+
+
+def wait_for_release(descriptor: int) -> None:
+    """Sleep in the kernel until the supervisor is gone."""
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def read(descriptor: int) -> RunRecord:
+    """What the record says so far."""
+    return parse(os.pread(descriptor, 4 * PAGE, 0))
+
+
+def parse(data: bytes) -> RunRecord:
+    """The record's lines. A line cut short by a crash, or anything that isn't one, counts for nothing."""
+    record = EMPTY
+    for line in data.split(b"\0", 1)[0].split(b"\n")[:-1]:
+        try:
+            record = _with_line(record, json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return record
+
+
+def _with_line(record: RunRecord, line: dict[str, object]) -> RunRecord:
+    kind = line["k"]
+    if kind == "S":
+        return record._replace(
+            started=Started(_int(line["pid"]), _int(line["start"]), str(line["boot"]), str(line["cgroup"]), _float(line["at"]))
+        )
+    if kind == "J":
+        return record._replace(process=JobProcess(_int(line["pid"]), _int(line["start"])))
+    if kind == "K":
+        pids = line["pids"]
+        return record._replace(unkillable=tuple(_int(pid) for pid in pids) if isinstance(pids, list) else ())
+    if kind == "X":
+        return record._replace(result=_result(line))
+    return record
+
+
+def _result(line: dict[str, object]) -> Result:
+    code, number = line["code"], line["signal"]
+    return Result(
+        why=str(line["why"]),
+        code=None if code is None else _int(code),
+        signal=None if number is None else _int(number),
+        error=str(line["error"]),
+        left=_int(line["left"]),
+        ran=_float(line["ran"]),
+        at=_float(line["at"]),
+    )
+
+
+def _int(value: object) -> int:
+    if isinstance(value, int):
+        return value
+    raise TypeError(value)
+
+
+def _float(value: object) -> float:
+    if isinstance(value, int | float):
+        return float(value)
+    raise TypeError(value)

@@ -1,0 +1,32 @@
+"""What every test may ask for."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from harness import Home
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A queue folder of the test's own; what still runs in it at the end is ended."""
+    made = Home(tmp_path / "queue")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def homes(tmp_path):
+    """Makes several queue folders."""
+    made: list[Home] = []
+
+    def make() -> Home:
+        made.append(Home(tmp_path / f"queue-{len(made)}"))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
