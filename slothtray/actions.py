@@ -57,6 +57,11 @@ def clipboard_job(text: str, environ: "Mapping[str, str]") -> NewJob:
     return NewJob(text, (shell, "-lc", text), cwd=os.path.expanduser("~"), env=kept, dropped=dropped)
 
 
+def ring(paths: Paths) -> bool:
+    """Let an app look at the queue now; False when none runs."""
+    return bell.ring(paths)
+
+
 def pause(paths: Paths, seconds: float | None = None, clock: Clock | None = None) -> float | None:
     """Start nothing new, for so many seconds (None: until resumed); the wall time at which it ends."""
     from slothtray.store import status

@@ -5,7 +5,6 @@ import sys
 
 import slothtray
 from slothtray import paths
-from slothtray.cli.complain import report
 from slothtray.cli.parser import Command, parse
 from slothtray.cli.table import ALIASES, APP, COMMANDS, OTHER_WORDS
 from slothtray.errors import SlothtrayError, Usage
@@ -24,6 +23,8 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         code = _dispatch(args)
         sys.stdout.flush()
     except SlothtrayError as error:
+        from slothtray.cli.complain import report
+
         code = report(error, as_json="--json" in (args[: args.index("--")] if "--" in args else args))
     except KeyboardInterrupt:
         code = INTERRUPTED

@@ -1,7 +1,7 @@
 """The command line as data: every command with its options, help and examples; pure. Only the command asked for gets a parser."""
 
 import argparse
-from typing import NamedTuple, NoReturn
+import os
 
 from slothtray.durations import parse_duration
 from slothtray.errors import SlothtrayError, Usage
@@ -9,36 +9,44 @@ from slothtray.errors import SlothtrayError, Usage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import NoReturn
 
 
-class Option(NamedTuple):
+class Option:
     """One option. Without ``metavar`` it is a flag; ``convert`` raises ``Usage`` for a value that won't do."""
 
-    names: tuple[str, ...]
-    help: str
-    metavar: str = ""
-    convert: "Callable[[str], object] | None" = None
-    repeat: bool = False
-    choices: tuple[str, ...] = ()
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        help: str,  # noqa: A002 - argparse's own word
+        metavar: str = "",
+        convert: "Callable[[str], object] | None" = None,
+        *,
+        repeat: bool = False,
+    ) -> None:
+        self.names, self.help, self.metavar, self.convert, self.repeat = names, help, metavar, convert, repeat
+        self.key = max(names, key=len).lstrip("-").replace("-", "_")
 
-    @property
-    def key(self) -> str:
-        """The attribute that carries its value."""
-        return max(self.names, key=len).lstrip("-").replace("-", "_")
 
+class Command:
+    """One command. ``words`` is what follows the options ("" for nothing); ``module`` in ``cli.commands`` runs it.
 
-class Command(NamedTuple):
-    """One command. ``words`` is what follows the options ("" for nothing); ``module`` in ``cli.commands`` runs it."""
+    ``many`` says how many words: "" none, "?" one or none, "1" one, "+" some, "*" any number, "command": the rest as it is.
+    """
 
-    name: str
-    summary: str
-    module: str
-    options: tuple[Option, ...] = ()
-    words: str = ""
-    many: str = ""
-    """How many words: "" none, "?" one or none, "1" one, "+" some, "*" any number, "command": the rest of the line as it is."""
-    detail: str = ""
-    examples: tuple[str, ...] = ()
+    def __init__(
+        self,
+        name: str,
+        summary: str,
+        module: str,
+        options: tuple[Option, ...] = (),
+        words: str = "",
+        many: str = "",
+        detail: str = "",
+        examples: tuple[str, ...] = (),
+    ) -> None:
+        self.name, self.summary, self.module, self.options = name, summary, module, options
+        self.words, self.many, self.detail, self.examples = words, many, detail, examples
 
 
 class Parsed:
@@ -99,10 +107,17 @@ MAX_RUNTIME = Option(("-t", "--max-runtime"), "kill the job and all it started a
 ATTEMPTS = Option(("--attempts",), "try this often when it fails, 2, 4, 8 … s apart (1)", "N", whole_number)
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Asks for the terminal's width only when something is printed: argparse makes one for each option just to check it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=int(os.environ.get("COLUMNS") or 0) or 100)
+
+
 class _Parser(argparse.ArgumentParser):
     """argparse's, but a mistake is a ``Usage`` that is raised, not an exit with two lines."""
 
-    def error(self, message: str) -> NoReturn:
+    def error(self, message: str) -> "NoReturn":
         raise Usage(message, f"see `{self.prog} --help`")
 
 
@@ -138,7 +153,7 @@ def parser_for(command: Command) -> argparse.ArgumentParser:
         usage=usage(command),
         description=command.summary + ("\n\n" + command.detail if command.detail else ""),
         epilog=_examples(command.examples),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
         allow_abbrev=False,
         add_help=False,
     )

@@ -44,7 +44,7 @@ COMMANDS: dict[str, Command] = {
             "Show the queue: what runs, what waits and why, what came of the last ones.",
             "show",
             (
-                Option(("--state",), "only these", "S", choices=STATES),
+                Option(("--state",), "only these: " + ", ".join(STATES), "S"),
                 Option(("-n", "--limit"), "at most so many", "N", whole_number),
                 JSON,
             ),

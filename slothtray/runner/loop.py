@@ -9,6 +9,7 @@ from collections.abc import Callable
 from slothtray.clock import Clock
 from slothtray.config import Config
 from slothtray.errors import DatabaseBusy, SlothtrayError
+from slothtray.model import Face, Snapshot
 from slothtray.paths import Paths
 from slothtray.runner.step import Runner, Tell
 from slothtray.system import folder
@@ -18,6 +19,7 @@ from slothtray.system.ports import SleepSignal
 log = logging.getLogger(__name__)
 
 BUSY_RETRY = 0.1
+NOTHING_KNOWN = Snapshot(Face.IDLE, "", None, (), (), 0, 0, 0, paused=False, paused_until=None, load=None, trouble="")
 TROUBLE_RETRY, TROUBLE_RETRY_MAX = 1.0, 60.0
 
 
@@ -96,6 +98,8 @@ class Loop:
     def _show_trouble(self, words: str) -> None:
         if self._tell.trouble:
             self._tell.trouble(words)
+        if self._tell.snapshot:
+            self._tell.snapshot((self.runner.snapshot or NOTHING_KNOWN)._replace(trouble=words))
 
     def _wait(self, seconds: float) -> None:
         started = self.runner.started_fileno()

@@ -72,6 +72,8 @@ class Runner:
         self._said: tuple[object, ...] = ()
         self._said_at = float("-inf")
         self._reclaimed: list[Job] = []
+        self.snapshot: Snapshot | None = None
+        """What was last told to the tray."""
         self.failures = 0
         """How many jobs failed for good since this runner began."""
 
@@ -241,7 +243,7 @@ class Runner:
     def _claim_and_launch(self, *, only_start_now: bool) -> Job | None:
         token = os.urandom(4).hex()
         lease_until = self.clock.awake() + self.config.lease
-        claimant = claim.Claimant(token, None, self._machine, self._boot, lease_until)
+        claimant = claim.Claimant(token, self._boot, lease_until, machine=self._machine)
         with self._database.write():
             job = claim.take(self._database, claimant, self.clock.wall(), only_start_now=only_start_now)
             # Read here: a database that is busy after the commit would leave a claimed row without a start.
@@ -297,7 +299,8 @@ class Runner:
             self._write_status(state, wait, now)
             self._said, self._said_at = fresh, self.clock.awake()
         if self._tell.snapshot:
-            self._tell.snapshot(telling.snapshot(self._database, wait, self._load, self._storage, now))
+            self.snapshot = telling.snapshot(self._database, wait, self._load, now)
+            self._tell.snapshot(self.snapshot)
 
     def _state(self, job: Job | None, wait: Wait | None, now: float) -> str:
         paused = status.pause_of(self._database, now) is not None

@@ -3,7 +3,7 @@
 import os
 
 from slothtray.errors import Refused, UnknownJob, Usage
-from slothtray.model import FINISHED, NEVER, PRIORITY_MAX, PRIORITY_MIN, State
+from slothtray.states import FINISHED, NEVER, PRIORITY_MAX, PRIORITY_MIN, State
 from slothtray.store.changes import note
 from slothtray.store.claim import get
 from slothtray.store.connection import Database

@@ -1,8 +1,12 @@
 """The one way a job's state changes: checked against the table, guarded by id, run and state, with its event (DESIGN 3)."""
 
-from slothtray.model import FINISHED, NEVER, Job, State, check_transition
+from slothtray.states import FINISHED, NEVER, State, check_transition
 from slothtray.store.connection import Database
 from slothtray.store.rows import JOB_COLUMNS, to_job
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slothtray.model import Job
 
 FRESH: dict[str, object] = {
     # A person's retry or release is a new beginning; the events keep the old story.
@@ -24,7 +28,7 @@ def note(database: Database, job: int | None, now: float, kind: str, detail: str
 
 
 def move(
-    database: Database, job: Job, to: State, kind: str, now: float, detail: str = "", columns: dict[str, object] | None = None
+    database: Database, job: "Job", to: State, kind: str, now: float, detail: str = "", columns: dict[str, object] | None = None
 ) -> bool:
     """Change ``job``'s state in the caller's transaction; False when the row is no longer as ``job`` says (someone was first).
 

@@ -1,11 +1,13 @@
 """The claim: which job is next, taken in one transaction that is durable before any process is made (DESIGN 4, step 1)."""
 
-from typing import NamedTuple
-
-from slothtray.model import Job, State
+from slothtray.states import State
 from slothtray.store.changes import move
 from slothtray.store.connection import Database
 from slothtray.store.rows import JOB_COLUMNS, to_job
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slothtray.model import Job
 
 # Down the priorities, one index look-up in each: the naive ORDER BY walks every deferred row, this one none (0.01 ms at 1M).
 NEXT = """
@@ -23,17 +25,17 @@ FROM level WHERE level.priority IS NOT NULL AND id IS NOT NULL LIMIT 1
 START_NOW = "SELECT id FROM jobs WHERE state = 'pending' AND start_now = 1 ORDER BY id LIMIT 1"
 
 
-class Claimant(NamedTuple):
-    """Who claims: the run's new id is ``<job>-<token>``; ``lease_until`` is in time awake of the boot ``boot``."""
+class Claimant:
+    """Who claims: the run's new id is ``<job>-<token>``; ``lease_until`` is in time awake of the boot ``boot``.
 
-    token: str
-    holder: str | None
-    machine: str | None
-    boot: str
-    lease_until: float
+    ``holder`` names a library's worker (None: the app), ``machine`` the app's machine.
+    """
+
+    def __init__(self, token: str, boot: str, lease_until: float, holder: str | None = None, machine: str | None = None) -> None:
+        self.token, self.boot, self.lease_until, self.holder, self.machine = token, boot, lease_until, holder, machine
 
 
-def take(database: Database, claimant: Claimant, now: float, *, only_start_now: bool = False) -> Job | None:
+def take(database: Database, claimant: Claimant, now: float, *, only_start_now: bool = False) -> "Job | None":
     """Claim the next due job, in the caller's transaction; None when one is running or nothing is due.
 
     ``only_start_now``: the gates are shut, so only a job that the person told to start may go.
@@ -82,13 +84,13 @@ def clamp_backoff(database: Database, now: float) -> None:
     database.execute(sql, (now, now))
 
 
-def expired(database: Database, now: float) -> list[Job]:
+def expired(database: Database, now: float) -> "list[Job]":
     """The jobs whose time to start by has passed."""
     sql = f"SELECT {JOB_COLUMNS} FROM jobs WHERE state IN ('pending', 'held') AND expires_at IS NOT NULL AND expires_at <= ?"  # noqa: S608
     return [to_job(row) for row in database.rows(sql, (now,))]
 
 
-def get(database: Database, job: int) -> Job | None:
+def get(database: Database, job: int) -> "Job | None":
     """One job, or None."""
     row = database.row(f"SELECT {JOB_COLUMNS} FROM jobs WHERE id = ?", (job,))  # noqa: S608
     return to_job(row) if row else None

@@ -4,7 +4,7 @@ import os
 
 from slothtray.clock import Clock
 from slothtray.errors import Refused
-from slothtray.model import Event, Job, State
+from slothtray.states import State
 from slothtray.store import adding, schema
 from slothtray.store.changes import move
 from slothtray.store.claim import Claimant, get, take
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
+    from slothtray.model import Event, Job
     from slothtray.policy import Change
 
     Prober = Callable[[Job], Change | None]
@@ -56,7 +57,7 @@ class Queue:
         max_runtime: float | None = None,
         max_attempts: int = LIBRARY_ATTEMPTS,
         delay: float = 0.0,
-    ) -> Job:
+    ) -> "Job":
         """Queue a shell command in the present folder; it is durable when this returns. Not before ``delay`` seconds from now."""
         job = adding.NewJob(
             command,
@@ -78,11 +79,11 @@ class Queue:
         with self.database.write():
             return [adding.insert(self.database, job, now) for job in jobs]
 
-    def get(self, job: int) -> Job | None:
+    def get(self, job: int) -> "Job | None":
         """The job as it is now, or None."""
         return get(self.database, job)
 
-    def events(self, job: int) -> list[Event]:
+    def events(self, job: int) -> "list[Event]":
         """Its history, oldest first."""
         from slothtray.store import reading
 
@@ -90,23 +91,22 @@ class Queue:
 
     # --- leases: for workers that are not the app ---------------------------------------------------------------------------
 
-    def claim(self, lease: float, prober: "Prober | None" = None) -> Job | None:
+    def claim(self, lease: float, prober: "Prober | None" = None) -> "Job | None":
         """Take the next due job for ``lease`` seconds awake: None while another lease lives or when nothing is due.
 
         A run whose lease is over is reclaimed first. ``prober`` says of a running job how to settle it (None: it lives); the
         default one calls an expired lease dead. Raises ``Refused`` where an app runs on the folder: jobs are its business then.
         """
         token = os.urandom(4).hex()
-        claimant = Claimant(
-            token, f"library-{os.getpid()}", None, self.clock.boot_id(), self.clock.awake() + lease
-        )
+        lease_until = self.clock.awake() + lease
+        claimant = Claimant(token, self.clock.boot_id(), lease_until, holder=f"library-{os.getpid()}")
         prober = prober or self._lease_prober()
         with self.database.write():
             now = self.clock.wall()
             self._settle_running(prober, now)
             return take(self.database, claimant, now)
 
-    def heartbeat(self, job: Job, lease: float) -> bool:
+    def heartbeat(self, job: "Job", lease: float) -> bool:
         """Make the lease end ``lease`` seconds from now; False when the job is no longer ours."""
         with self.database.write():
             changed = self.database.execute(
@@ -115,13 +115,13 @@ class Queue:
             )
         return changed == 1
 
-    def complete(self, job: Job, message: str = "ok") -> bool:
+    def complete(self, job: "Job", message: str = "ok") -> bool:
         """The job is done; False when it was no longer ours to say so."""
         columns: dict[str, object] = {"message": message, "exit_code": 0, "finished_at": self.clock.wall(), "unstarted": 0}
         with self.database.write():
             return move(self.database, job, State.DONE, "done", self.clock.wall(), message, columns)
 
-    def fail(self, job: Job, message: str, exit_code: int | None = None) -> bool:
+    def fail(self, job: "Job", message: str, exit_code: int | None = None) -> bool:
         """The job failed: again after 2 ** failures seconds (capped), or failed for good when its attempts are used up."""
         from slothtray.policy import after_failure
 
@@ -134,7 +134,7 @@ class Queue:
             change = after_failure(current, message, now, columns, current.max_attempts or LIBRARY_ATTEMPTS, self.backoff_cap)
             return self.apply(current, change, now)
 
-    def apply(self, job: Job, change: "Change", now: float) -> bool:
+    def apply(self, job: "Job", change: "Change", now: float) -> bool:
         """Write one change out of ``policy``, in the caller's transaction."""
         return move(self.database, job, change.to, change.kind, now, change.detail, change.columns)
 
@@ -155,7 +155,7 @@ class Queue:
             raise Refused(f"a slothtray app runs on {folder}", "it runs the jobs; use another folder for your own worker")
         return self._by_lease
 
-    def _by_lease(self, job: Job) -> "Change | None":
+    def _by_lease(self, job: "Job") -> "Change | None":
         from slothtray.policy import after_interruption
 
         if job.holder is None:

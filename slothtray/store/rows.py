@@ -1,9 +1,14 @@
 """Between rows and values: how a Job and an Event are read, and how texts of any bytes are kept as ASCII JSON."""
 
 import json
-import sqlite3
 
-from slothtray.model import Event, Job, State
+from slothtray.states import State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+
+    from slothtray.model import Event, Job
 
 JOB_COLUMNS = (
     "id, state, command, argv, label, priority, attempts, failures, interruptions, unstarted, max_attempts, max_runtime, once,"
@@ -17,8 +22,10 @@ def encode(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def to_job(row: sqlite3.Row) -> Job:
+def to_job(row: "sqlite3.Row") -> "Job":
     """The Job of a row read with ``JOB_COLUMNS``."""
+    from slothtray.model import Job
+
     fields = dict(row)
     fields["state"] = State(fields["state"])
     for name in ("command", "cwd"):
@@ -30,6 +37,8 @@ def to_job(row: sqlite3.Row) -> Job:
     return Job(**fields)
 
 
-def to_event(row: sqlite3.Row) -> Event:
+def to_event(row: "sqlite3.Row") -> "Event":
     """The Event of a row with ``id, job, at, kind, detail``."""
+    from slothtray.model import Event
+
     return Event(row["id"], row["job"], row["at"], row["kind"], row["detail"])

@@ -27,7 +27,7 @@ class Attempt:
     ) -> None:
         self.run = run
         self.look = look
-        self.record: "RunRecord | None" = None
+        self.record: RunRecord | None = None
         self.cancel_sent = False
         self._process, self._spec, self._ring = process, spec, ring
         threading.Thread(target=self._wait, name=f"waiter {run}", daemon=True).start()

@@ -32,7 +32,7 @@ def run(parsed: Parsed, paths: Paths) -> int:
 
 def configured(parsed: Parsed) -> Config:
     """The config in force, with what the options say."""
-    config = Config(ceiling=default_ceiling())
+    config = default_config()
     ceiling = parsed.number("ceiling")
     if ceiling is not None:
         config = config._replace(ceiling=None if ceiling == float("inf") else ceiling)
@@ -41,6 +41,11 @@ def configured(parsed: Parsed) -> Config:
         if value is not None:
             config = config._replace(interval=value) if key == "interval" else config._replace(cooldown=value)
     return config
+
+
+def default_config() -> Config:
+    """What is in force when nothing else is said."""
+    return Config(ceiling=default_ceiling())
 
 
 class Said:
