@@ -3,7 +3,6 @@
 Pure: no clock, no file, no process is touched here. All times come in as arguments.
 """
 
-import math
 import time
 from enum import Enum
 from typing import NamedTuple
@@ -218,12 +217,12 @@ def _pause(now: Instant, gates: Gates) -> Wait | None:
 
 def _settle(now: Instant, gates: Gates) -> Wait | None:
     left = gates.settle_until - now.awake
-    return Wait("settle", f"just woke up: {math.ceil(left)} s to settle", None, now.wall + left) if left > 0 else None
+    return Wait("settle", f"just woke up: {duration_words(left)} to settle", None, now.wall + left) if left > 0 else None
 
 
 def _cooldown(now: Instant, gates: Gates) -> Wait | None:
     left = gates.cooldown_until - now.awake
-    return Wait("cooldown", f"cooldown: {math.ceil(left)} s left", None, now.wall + left) if left > 0 else None
+    return Wait("cooldown", f"cooldown: {duration_words(left)} left", None, now.wall + left) if left > 0 else None
 
 
 def _load(gates: Gates) -> Wait | None:

@@ -1,6 +1,8 @@
 """Starts supervisors, and waits for them: the one thread code that a fresh start and an adoption share (DESIGN 4, 2 to 6)."""
 
+import importlib.util
 import logging
+import marshal
 import os
 import subprocess
 import sys
@@ -82,11 +84,26 @@ class Attempt:
 
 
 class Launcher:
-    """Starts supervisors of the version that this app is: the program is opened once, so an upgrade can't mix two of them."""
+    """Starts supervisors of the version that this app is: the program is read once, so an upgrade can't mix two of them.
+
+    A program that is missing or broken shows in the attempts, which end at once with its error; the app lives.
+    """
 
     def __init__(self, script: str | None = None) -> None:
         path = script or os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "supervisor.py")
-        self._script = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # A venv's python may become another one under a running app; what it stands for now runs what was compiled for it.
+        self._python = os.path.realpath(sys.executable)
+        self._source = self._problem = ""
+        self._program = -1
+        if getattr(sys, "frozen", False):
+            return
+        try:
+            with open(path, encoding="utf-8") as file:
+                self._source = file.read()
+            self._program = compiled(self._source, path)
+        except (OSError, SyntaxError, ValueError) as error:
+            self._problem = f"{path}: {error}"
+            log.exception("the supervisor's program can't be used")
 
     def launch(self, paths: Paths, run: str, spec: bytes, ring: Callable[[], None]) -> Attempt:
         """Make the locked record, start a supervisor that inherits it, and watch it.
@@ -113,9 +130,11 @@ class Launcher:
         stderr = os.open(paths.run_stderr(run), flags, 0o600)
         inherited = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
         try:
+            if self._problem:
+                raise OSError(self._problem)
             return subprocess.Popen(
                 self._command(record),
-                pass_fds=(record, self._script),
+                pass_fds=(record, *((self._program,) if self._program >= 0 else ())),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -124,7 +143,7 @@ class Launcher:
                 env={**inherited, processes.COOKIE: run},
             )
         except OSError as error:
-            os.write(stderr, f"{sys.executable}: {error.strerror}\n".encode())
+            os.write(stderr, f"the supervisor can't be started: {error}\n".encode(errors="backslashreplace"))
             return None
         finally:
             os.close(stderr)
@@ -132,10 +151,24 @@ class Launcher:
     def _command(self, record: int) -> list[str]:
         if getattr(sys, "frozen", False):
             return [sys.executable, "--supervise", str(record)]
-        python = [sys.executable, "-I", "-S", "-B"]
-        if sys.platform == "linux":
-            return [*python, f"/proc/self/fd/{self._script}", str(record)]
-        return [*python, "-c", os.pread(self._script, 1 << 20, 0).decode(), str(record)]
+        python = [self._python, "-I", "-S", "-B"]
+        if self._program >= 0:
+            return [*python, f"/proc/self/fd/{self._program}", str(record)]
+        return [*python, "-c", self._source, str(record)]
+
+
+def compiled(source: str, path: str) -> int:
+    """A descriptor of the compiled program, held by nothing but us; -1 where that can't be run by its descriptor.
+
+    Compiling it anew for each job would cost 7 ms. Raises SyntaxError.
+    """
+    code = compile(source, path, "exec")
+    if sys.platform != "linux":
+        return -1
+    descriptor = os.memfd_create("slothtray-supervisor")
+    # The header of a .pyc (PEP 552) without a source to check against.
+    os.write(descriptor, importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+    return descriptor
 
 
 def stderr_of(paths: Paths, run: str) -> str:

@@ -299,6 +299,10 @@ def _gtk() -> Any:
             pixbuf = GdkPixbuf.Pixbuf.new_from_bytes(data, rgb, True, 8, width, height, 4 * width)
             self._status_icon.set_from_pixbuf(pixbuf)
 
+        def _show(self) -> None:
+            super()._show()
+            self._update_title()
+
         def _update_title(self) -> None:
             GLib.idle_add(self._status_icon.set_tooltip_text, self.title)
 
