@@ -29,7 +29,8 @@ def main() -> int:
     """Queue the jobs, run them to their end, show what came of them; 0 when all came as said."""
     with tempfile.TemporaryDirectory(prefix="slothtray-demo-") as folder:
         loadavg = os.path.join(folder, "loadavg")
-        environment = {**os.environ, "SLOTHTRAY_HOME": os.path.join(folder, "queue"), "SLOTHTRAY_LOADAVG": loadavg, "SHELL": "/bin/sh"}
+        own = {"SLOTHTRAY_HOME": os.path.join(folder, "queue"), "SLOTHTRAY_LOADAVG": loadavg, "SHELL": "/bin/sh"}
+        environment = {**os.environ, **own}
 
         def slothtray(*words: str) -> str:
             done = subprocess.run([*PROGRAM, *words], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False)
@@ -39,14 +40,15 @@ def main() -> int:
         for meaning, words in JOBS:
             number = slothtray(*words[:1], "-q", *words[1:]).strip()
             print(f"job {number}: {meaning}")
-        print(f"\nThe load is made to look like {HIGH}, the ceiling is {CEILING}; after {BUSY_FOR:g} s it falls to {LOW:.2f}.\n", flush=True)
+        print(f"\nThe load is made to look like {HIGH}, the ceiling is {CEILING};", end=" ")
+        print(f"after {BUSY_FOR:g} s it falls to {LOW:.2f}.\n", flush=True)
         threading.Timer(BUSY_FOR, set_load, (loadavg, LOW)).start()
         options = ["--ceiling", CEILING, "--interval", "1s", "--cooldown", "0.2s", "--until-empty"]
         code = subprocess.run([*PROGRAM, "run", *options], cwd=folder, env=environment, check=False).returncode
         print(f"\n`slothtray run --until-empty` ended with {code}: 1, since a job failed.\n")
         print(slothtray("list"))
-        for number in range(1, len(JOBS) + 1):
-            print(f"--- log of job {number}\n{slothtray('log', str(number))}", end="")
+        for job in range(1, len(JOBS) + 1):
+            print(f"--- log of job {job}\n{slothtray('log', str(job))}", end="")
     return 0 if code == 1 else 1
 
 

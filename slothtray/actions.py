@@ -62,6 +62,17 @@ def ring(paths: Paths) -> bool:
     return bell.ring(paths)
 
 
+def look_at(paths: Paths, queue: Queue, job: "Job") -> None:
+    """The person looks at a job: its failure makes no badge any more."""
+    from slothtray.store import person
+
+    if job.seen:
+        return
+    with queue.database.write():
+        person.mark_seen(queue.database, job.id)
+    bell.ring(paths)
+
+
 def pause(paths: Paths, seconds: float | None = None, clock: Clock | None = None) -> float | None:
     """Start nothing new, for so many seconds (None: until resumed); the wall time at which it ends."""
     from slothtray.store import status
@@ -77,6 +88,41 @@ def resume(paths: Paths, clock: Clock | None = None) -> bool:
     from slothtray.store import status
 
     return _write(paths, clock or Clock(), status.clear_pause)
+
+
+class Pruned:
+    """What went, or would go: the jobs' ids and the bytes of their logs."""
+
+    def __init__(self, ids: list[int], size: int) -> None:
+        self.ids, self.size = ids, size
+
+
+def prune(
+    paths: Paths, older: float | None, size: int | None, *, failed: bool, dry_run: bool, clock: Clock | None = None
+) -> Pruned:
+    """Forget done and cancelled (and ``failed``) jobs that ended more than ``older`` seconds ago, then the oldest ones until
+    all logs together have at most ``size`` bytes. Their logs and run records go too.
+    """
+    from slothtray.store import pruning
+    from slothtray.system import leftovers
+
+    clock = clock or Clock()
+    queue = Queue(paths.database, clock)
+    try:
+        now = clock.wall()
+        ids = pruning.old(queue.database, now - older, failed=failed) if older is not None else []
+        if size is not None:
+            ids = leftovers.until_fits(paths, ids, pruning.old(queue.database, now, failed=failed), size)
+        bytes_freed = sum(leftovers.log_size(paths, number) for number in ids)
+        if not dry_run and ids:
+            with queue.database.write():
+                pruning.remove(queue.database, ids)
+            # Rows first: a crash here leaves files that nobody misses, not jobs without their files.
+            leftovers.remove(paths, set(ids))
+    finally:
+        queue.close()
+    bell.ring(paths)
+    return Pruned(ids, bytes_freed)
 
 
 def each(

@@ -37,6 +37,14 @@ def _no_duration(text: str) -> Usage:
     return Usage(f"{text!r} is not a duration", "use one such as 90, 90s, 5m, 2h or 1d")
 
 
+def parse_id(word: str) -> int:
+    """One job id. Raises ``Usage``."""
+    found = parse_ids([word])
+    if len(found) != 1:
+        raise Usage(f"{word!r} are several jobs", "this takes one")
+    return found[0]
+
+
 def parse_ids(words: "list[str]") -> list[int]:
     """Job ids out of ``7``, ``3,5`` and ``12-15``, in their order, each once. Raises ``Usage``."""
     found: dict[int, None] = {}
@@ -49,3 +57,39 @@ def parse_ids(words: "list[str]") -> list[int]:
                 raise Usage(f"{word!r} are too many jobs at once")
             found.update(dict.fromkeys(range(int(first), int(last or first) + 1)))
     return list(found)
+
+
+def parse_moment(text: str, now: float) -> float:
+    """Wall time of ``HH:MM`` (the next one, local) or of an ISO 8601 date and time (local by default). ``Usage`` if past."""
+    import datetime as dt
+
+    word = text.strip()
+    current = dt.datetime.fromtimestamp(now).astimezone()
+    try:
+        if len(word) <= len("HH:MM:SS") and ":" in word:
+            moment = dt.datetime.combine(current.date(), dt.time.fromisoformat(word.zfill(5))).astimezone()
+            if moment <= current:
+                moment = dt.datetime.combine(current.date() + dt.timedelta(days=1), moment.time()).astimezone()
+        else:
+            moment = dt.datetime.fromisoformat(word).astimezone()
+    except (ValueError, OverflowError, OSError):
+        raise Usage(f"{text!r} is not a time", "use HH:MM, or a date and time such as 2027-01-31T06:30") from None
+    if moment <= current:
+        raise Usage(f"{text!r} is over already", "use a time to come")
+    return moment.timestamp()
+
+
+SIZE_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+
+
+def parse_size(text: str) -> int:
+    """Bytes of ``500``, ``50MB``, ``1.5G``. Raises ``Usage``."""
+    word = text.strip().lower().removesuffix("b").removesuffix("i")
+    unit = word[-1:] if word[-1:] in ("k", "m", "g") else ""
+    try:
+        value = float(word.removesuffix(unit) if unit else word) * SIZE_UNITS[unit]
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise Usage(f"{text!r} is not a size", "use one such as 500k, 50MB or 1G")
+    return int(value)

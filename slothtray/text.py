@@ -87,3 +87,12 @@ def duration_words(seconds: float) -> str:
         if rest >= size:
             words += f" {rest // size} {name}"
     return words
+
+
+def size_words(size: float) -> str:
+    """Bytes for people: "0 B", "12 kB", "1.5 GB"; powers of a thousand, as disks are sold."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"

@@ -75,6 +75,11 @@ class Parsed:
         value = self.get(key)
         return value if isinstance(value, str) else None
 
+    def texts(self, key: str) -> list[str]:
+        """All values of an option that may be given again and again."""
+        value = self.get(key)
+        return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
     def flag(self, key: str) -> bool:
         """Whether a flag was given."""
         return bool(self.get(key))

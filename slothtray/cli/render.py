@@ -1,10 +1,14 @@
 """How jobs look: as JSON for programs, as text for people. Times in JSON are ISO 8601 UTC; what does not apply is null."""
 
 import datetime as dt
+import os
+from typing import NamedTuple, TextIO
 
 from slothtray.model import NEVER, Event, Job, State
 from slothtray.paths import Paths
 from slothtray.text import clean, duration_words
+
+COMMAND_NOT_FOUND = 127
 
 
 def moment(wall: float | None) -> str | None:
@@ -48,17 +52,25 @@ def event_json(event: Event) -> dict[str, object]:
     return {"at": moment(event.at), "kind": event.kind, "detail": event.detail}
 
 
-def what_of(job: Job, now: float, reason: str | None = None) -> str:
-    """The last column of a list: how it ended, since when it runs, or why it waits."""
+def what_of(job: Job, now: float, reason: str | None = None, usual: float | None = None) -> str:
+    """The last column of a list: how it ended and when, how long it runs, why it waits. ``usual``: seconds it takes as a rule."""
+    usually = f"usually {duration_words(usual)}" if usual is not None else ""
     if job.state is State.RUNNING:
-        attempt = f", attempt {job.attempts}" if job.attempts > 1 else ""
-        ending = ", being cancelled" if job.cancel_requested else ""
-        return f"for {duration_words(now - (job.started_at or now))}{attempt}{ending}"
-    if job.state is State.PENDING:
-        return clean(waiting_words(job, now, reason))
-    if job.state is State.HELD:
-        return clean(job.reason or "")
-    return clean(job.message or "")
+        attempt = f"attempt {job.attempts}" if job.attempts > 1 else ""
+        ending = "being cancelled" if job.cancel_requested else ""
+        words = [f"for {duration_words(now - (job.started_at or now))}", attempt, usually, ending, job.reason or ""]
+    elif job.state is State.PENDING:
+        words = [waiting_words(job, now, reason), usually]
+    elif job.state is State.HELD:
+        words = [job.reason or ""]
+    else:
+        words = [job.message or "", ago(now - job.finished_at) if job.finished_at else ""]
+    return clean(", ".join(word for word in words if word))
+
+
+def ago(seconds: float) -> str:
+    """How long something is past."""
+    return f"{duration_words(int(seconds))} ago" if seconds >= 1 else "just now"
 
 
 def waiting_words(job: Job, now: float, reason: str | None) -> str:
@@ -66,44 +78,98 @@ def waiting_words(job: Job, now: float, reason: str | None) -> str:
     if job.not_before == NEVER:
         return f"after job {job.after}"
     if job.not_before > now:
-        wait = duration_words(job.not_before - now)
-        again = f"attempt {job.attempts + 1} in {wait}" if job.attempts else f"in {wait}"
-        return f"{again} ({job.message})" if job.message else again
-    said = [text for text in (reason, job.reason) if text]
-    return "; ".join(said)
+        wait = duration_words(job.not_before - now + 0.999)
+        if not job.failures and not job.unstarted:
+            return f"in {wait}"
+        return f"attempt {job.attempts + 1} in {wait}" + (f" ({job.message})" if job.message else "")
+    return "; ".join(text for text in (reason, job.reason) if text)
 
 
-def table(rows: list[tuple[str, ...]], width: int) -> str:
-    """Rows in aligned columns that fit ``width``: the last but one column gives way, then the last."""
-    if not rows:
-        return ""
-    columns = list(zip(*rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    spare = width - sum(widths[:-2]) - 2 * (len(widths) - 1)
-    last = min(widths[-1], max(spare - 12, spare // 2))
-    widths[-2] = max(8, min(widths[-2], spare - last))
-    return "\n".join(
-        "  ".join(clean(cell, size).ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+def name_of(job: Job) -> str:
+    """How a list names a job: its command, after its label if it has one."""
+    return clean(f"{job.label}: {job.command}" if job.label else job.command)
 
 
-def job_text(job: Job, events: list[Event], paths: Paths, now: float) -> str:
+COLOURS = {
+    State.RUNNING: "32",
+    State.PENDING: "33",
+    State.FAILED: "31",
+    State.HELD: "35",
+    State.CANCELLED: "2",
+    State.DONE: "",
+}
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether to colour: a terminal that can, and a person who doesn't mind (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in (None, "dumb")
+
+
+def painted(text: str, state: State, *, colour: bool) -> str:
+    """The text in the state's colour."""
+    code = COLOURS[state] if colour else ""
+    return f"\x1b[{code}m{text}\x1b[0m" if code else text
+
+
+class Row(NamedTuple):
+    """One line of a list: the job's cells, all clean."""
+
+    state: State
+    number: str
+    flag: str
+    priority: str
+    name: str
+    what: str
+
+
+def table(rows: list[Row], width: int, *, colour: bool = False) -> str:
+    """A list in aligned columns that fits ``width``: the name gives way first, then the last. Priorities only where one is set."""
+    fixed = [("ID", [row.number for row in rows]), ("STATE", [row.state + row.flag for row in rows])]
+    if any(row.priority != "0" for row in rows):
+        fixed.append(("PRI", [row.priority for row in rows]))
+    widths = [max(map(len, [title, *cells])) for title, cells in fixed]
+    room = max(20, width - sum(widths) - 2 * (len(widths) + 1))
+    longest = max((len(row.what) for row in rows), default=0)
+    name = max(min(max(map(len, ["COMMAND", *(row.name for row in rows)])), room - min(longest, room // 2)), 8)
+    lines = ["  ".join([*(title.ljust(size) for (title, _), size in zip(fixed, widths, strict=True)), "COMMAND"])]
+    for place, row in enumerate(rows):
+        cells = [cells[place].ljust(size) for (_, cells), size in zip(fixed, widths, strict=True)]
+        cells[1] = painted(cells[1], row.state, colour=colour)
+        lines.append("  ".join([*cells, clean(row.name, name).ljust(name), clean(row.what, max(8, room - name))]).rstrip())
+    return "\n".join(lines)
+
+
+def job_text(job: Job, events: list[Event], paths: Paths, now: float, usual: float | None = None) -> str:
     """All about one job, a fact a line, then its history."""
     facts: list[tuple[str, object]] = [
         ("job", job.id),
-        ("state", f"{job.state} {what_of(job, now)}".strip()),
+        ("state", f"{job.state}: {what}" if (what := what_of(job, now, usual=usual)) else job.state),
+        ("hint", hint(job)),
         ("command", clean(job.command)),
-        ("label", clean(job.label) if job.label else None),
+        ("label", job.label),
         ("folder", clean(job.cwd)),
         ("priority", job.priority),
-        ("attempts", job.attempts),
+        ("attempts", f"{job.attempts}" + (f" of {job.max_attempts}" if job.max_attempts else "")),
         ("max runtime", duration_words(job.max_runtime) if job.max_runtime else None),
+        ("once", "never run again by itself" if job.once else None),
+        ("after", f"job {job.after}" if job.after else None),
+        ("expires", local(job.expires_at) if job.expires_at else None),
         ("not passed on", ", ".join(clean(name) for name in job.dropped) or None),
         ("log", paths.log(job.id)),
     ]
     lines = [f"{name + ':':<14} {value}" for name, value in facts if value is not None]
     lines += ["", *(f"{local(event.at)}  {event.kind}  {clean(event.detail)}".rstrip() for event in events)]
     return "\n".join(lines)
+
+
+def hint(job: Job) -> str | None:
+    """What may help when a command could not be found."""
+    message = job.message or ""
+    if job.exit_code == COMMAND_NOT_FOUND:
+        return "aliases and functions of your shell are not there in a job: put them into a script"
+    if message.startswith("could not start") and "No such file" in message and " " in job.command and job.argv[1:2] != ("-c",):
+        return 'for what only a shell knows (pipes, builtins, cd), quote all as one argument: slothtray add "…"'
+    return None
 
 
 def local(wall: float) -> str:

@@ -9,14 +9,16 @@ from slothtray.config import Config
 from slothtray.model import Job
 from slothtray.paths import Paths
 from slothtray.store.rows import encode
-from slothtray.supervisor import SPEC_VERSION
+
+VERSION = 1
+"""The supervisor's SPEC_VERSION. Not imported from it: a supervisor that is broken must not take the app with it."""
 
 
 def build(job: Job, captured: dict[str, str] | None, config: Config, paths: Paths, boot: str) -> bytes:
     """The spec of a claimed job's attempt, ready to send."""
     own = {"SLOTHTRAY_JOB": str(job.id), "SLOTHTRAY_RUN": str(job.run), "SLOTHTRAY_ATTEMPT": str(job.attempts)}
     spec = {
-        "version": SPEC_VERSION,
+        "version": VERSION,
         "argv": job.argv,
         "env": environment.for_job(captured, os.environ, answers, own),
         "cwd": job.cwd,

@@ -1,6 +1,7 @@
 """How a job gets into the file: checked first, then stored whole in one durable transaction. On `add`'s path: imports little."""
 
 import os
+from binascii import crc32
 
 from slothtray.errors import Refused, UnknownJob, Usage
 from slothtray.states import FINISHED, NEVER, PRIORITY_MAX, PRIORITY_MIN, State
@@ -13,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+MAX_LABEL = 100
 MAX_COMMAND = 1_000_000
 """Bytes of a job's arguments; the kernel refuses a single one over 128 kB at exec anyway, and says so in the job."""
 
@@ -42,13 +44,14 @@ class NewJob:
         hold: bool = False,
         after: int | None = None,
         expires_at: float | None = None,
+        unique: bool = False,
     ) -> None:
         self.command, self.argv = command, tuple(argv)
         self.cwd = os.getcwd() if cwd is None else cwd
         self.env, self.umask, self.dropped = env, umask, tuple(dropped)
         self.label, self.priority, self.not_before = label, priority, not_before
         self.max_attempts, self.max_runtime, self.once, self.hold = max_attempts, max_runtime, once, hold
-        self.after, self.expires_at = after, expires_at
+        self.after, self.expires_at, self.unique = after, expires_at, unique
 
 
 def check(job: NewJob) -> None:
@@ -57,6 +60,10 @@ def check(job: NewJob) -> None:
         raise Usage("the command is empty", 'give one, as in `slothtray add "make -j4"`')
     if any("\0" in word for word in (*job.argv, job.cwd)):
         raise Usage("the command has a NUL byte in it", "no program can be started with one")
+    if job.label is not None:
+        _check_label(job.label)
+    if job.unique and job.label is None:
+        raise Usage("--unique needs a --label to be unique by")
     if sum(len(word) for word in job.argv) > MAX_COMMAND:
         raise Usage(f"the command is longer than {MAX_COMMAND:,} characters", "put it into a script and add that")
     if not PRIORITY_MIN <= job.priority <= PRIORITY_MAX:
@@ -67,14 +74,24 @@ def check(job: NewJob) -> None:
         raise Usage("the max runtime must be more than nothing", "use a duration such as 90, 5m or 2h")
 
 
+def _check_label(label: str) -> None:
+    if not label.strip() or not label.isprintable():
+        raise Usage("a label must have something to read and no control characters")
+    if len(label) > MAX_LABEL:
+        raise Usage(f"the label is longer than {MAX_LABEL} characters")
+
+
 def insert(database: Database, job: NewJob, now: float) -> int:
-    """Store one checked job in the caller's transaction; its id."""
+    """Store one checked job in the caller's transaction; its id, or that of the living namesake of a unique one."""
+    namesake = _living_namesake(database, job)
+    if namesake is not None:
+        return namesake
     not_before, state = job.not_before, State.HELD if job.hold else State.PENDING
     if job.after is not None:
         not_before = max(not_before, _wait_for(database, job.after))
     number = database.insert(
-        "INSERT INTO jobs (state, command, argv, cwd, env, umask, dropped, label, priority, not_before, max_attempts,"
-        " max_runtime, once, after, expires_at, reason, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO jobs (state, command, argv, cwd, env, umask, dropped, label, fingerprint, priority, not_before, max_attempts,"
+        " max_runtime, once, after, expires_at, reason, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             str(state),
             encode(job.command),
@@ -84,6 +101,7 @@ def insert(database: Database, job: NewJob, now: float) -> int:
             job.umask,
             encode(job.dropped),
             job.label,
+            fingerprint(job.command, job.cwd),
             job.priority,
             not_before,
             job.max_attempts,
@@ -97,6 +115,19 @@ def insert(database: Database, job: NewJob, now: float) -> int:
     )
     note(database, number, now, "added", "held" if job.hold else "")
     return number
+
+
+def fingerprint(command: str, cwd: str) -> int:
+    """By what the earlier runs of the same command in the same folder are found."""
+    return crc32(encode([command, cwd]).encode())
+
+
+def _living_namesake(database: Database, job: NewJob) -> int | None:
+    if not job.unique:
+        return None
+    sql = "SELECT id FROM jobs WHERE label = ? AND state IN ('pending', 'running') ORDER BY id LIMIT 1"
+    row = database.row(sql, (job.label,))
+    return None if row is None else int(row["id"])
 
 
 def _wait_for(database: Database, after: int) -> float:

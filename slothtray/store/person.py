@@ -5,6 +5,7 @@ from slothtray.model import FINISHED, Job, State
 from slothtray.store.changes import FRESH, move, note
 from slothtray.store.claim import get
 from slothtray.store.connection import Database
+from slothtray.store.editing import Edit
 
 
 def find(database: Database, job: int) -> Job:
@@ -62,6 +63,23 @@ def start(database: Database, number: int, now: float) -> None:
         raise Refused(f"job {number} can't be started: it is {job.state}", "only pending jobs can")
     database.execute("UPDATE jobs SET start_now = 1 WHERE id = ? AND state = 'pending'", (number,))
     note(database, number, now, "start", "by you")
+
+
+def check_editable(job: Job) -> None:
+    """Raise ``Refused`` for a job that has started or is over."""
+    if job.state not in (State.PENDING, State.HELD):
+        raise Refused(f"job {job.id} can't be changed: it is {job.state}", "only pending and held jobs can")
+
+
+def edit(database: Database, number: int, change: Edit, now: float) -> None:
+    """Change a job that has not started. ``Refused`` when it has, ``Usage`` when it could not have been added so."""
+    job = find(database, number)
+    check_editable(job)
+    columns = change.columns(job)
+    names = ", ".join(f"{name} = ?" for name in columns)
+    values = (*columns.values(), number, job.run, str(job.state))
+    database.execute(f"UPDATE jobs SET {names} WHERE id = ? AND run IS ? AND state = ?", values)  # noqa: S608 - the names are ours
+    note(database, number, now, "edited", ", ".join(name for name in columns if name != "fingerprint"))
 
 
 def mark_seen(database: Database, number: int) -> None:

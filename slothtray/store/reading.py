@@ -4,9 +4,10 @@ import json
 from typing import NamedTuple
 
 from slothtray.model import FINISHED, NEVER, Event, Job, State
+from slothtray.store.adding import fingerprint
 from slothtray.store.claim import NEXT
 from slothtray.store.connection import Database
-from slothtray.store.rows import JOB_COLUMNS, to_event, to_job
+from slothtray.store.rows import JOB_COLUMNS, encode, to_event, to_job
 
 _SELECT = f"SELECT {JOB_COLUMNS} FROM jobs"  # noqa: S608 - a constant
 _FINISHED = "state IN ('done', 'failed', 'cancelled')"
@@ -124,17 +125,74 @@ def last_id(database: Database) -> int:
     return int(row["id"] or 0) if row else 0
 
 
-def in_state(database: Database, state: State, limit: int) -> list[Job]:
-    """The jobs in one state; the newest first when it is a final one."""
-    if state is State.PENDING:
-        return next_up(database, limit)
-    if state in FINISHED:
-        sql = f"{_SELECT} WHERE {_FINISHED} AND state = ? ORDER BY finished_at DESC, id DESC LIMIT ?"
-    else:
-        sql = f"{_SELECT} WHERE state = ? ORDER BY id LIMIT ?"
-    return [to_job(row) for row in database.rows(sql, (str(state), limit))]
+class Wanted(NamedTuple):
+    """Which jobs a list is of; None: of all."""
+
+    state: State | None = None
+    label: str | None = None
+
+
+_IN_LIST_ORDER = (
+    (State.RUNNING, "id"),
+    (State.PENDING, "priority DESC, not_before, id"),
+    (State.HELD, "id"),
+)
+
+
+def listed(database: Database, wanted: Wanted, unfinished: int, finished: int) -> list[Job]:
+    """The jobs of a list: the unfinished in the order in which they will run, then the last finished, the newest first."""
+    jobs: list[Job] = []
+    for state, order in _IN_LIST_ORDER:
+        if wanted.state in (None, state):
+            jobs += _some(database, f"state = '{state}'", wanted.label, order, unfinished - len(jobs))
+    if wanted.state is None:
+        jobs += _some(database, _FINISHED, wanted.label, "finished_at DESC, id DESC", finished)
+    elif wanted.state in FINISHED:
+        condition = f"{_FINISHED} AND state = '{wanted.state}'"
+        jobs += _some(database, condition, wanted.label, "finished_at DESC, id DESC", unfinished)
+    return jobs
+
+
+def _some(database: Database, condition: str, label: str | None, order: str, limit: int) -> list[Job]:
+    if label is not None:
+        condition += " AND label = ?"
+    values = (label, max(limit, 0)) if label is not None else (max(limit, 0),)
+    return [to_job(row) for row in database.rows(f"{_SELECT} WHERE {condition} ORDER BY {order} LIMIT ?", values)]
+
+
+def how_many(database: Database, wanted: Wanted) -> int:
+    """How many jobs a list would have without its limits."""
+    conditions = [text for text, used in (("state = ?", wanted.state), ("label = ?", wanted.label)) if used is not None]
+    values = [str(value) for value in wanted if value is not None]
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    row = database.row(f"SELECT count(*) AS n FROM jobs{where}", values)  # noqa: S608 - constants
+    return int(row["n"]) if row is not None else 0
+
+
+USUAL_OF = 5
+
+
+def usual(database: Database, job: Job) -> float | None:
+    """How many seconds awake the last runs of the same command in the same folder took: their median; None without one."""
+    rows = database.rows(
+        "SELECT runtime FROM jobs WHERE fingerprint = ? AND state = 'done' AND runtime IS NOT NULL AND command = ?"
+        " ORDER BY finished_at DESC LIMIT ?",
+        (fingerprint(job.command, job.cwd), encode(job.command), USUAL_OF),
+    )
+    times = sorted(row["runtime"] for row in rows)
+    return times[len(times) // 2] if times else None
 
 
 def unfinished_ids(database: Database) -> list[int]:
     """The ids of what is pending or running."""
     return [row["id"] for row in database.rows("SELECT id FROM jobs WHERE state IN ('pending', 'running') ORDER BY id")]
+
+
+def ahead_of(database: Database, job: Job, now: float) -> int:
+    """How many pending jobs that are due by ``now`` go before this one."""
+    row = database.row(
+        "SELECT count(*) AS n FROM jobs WHERE state = 'pending' AND id != ? AND not_before <= ?"
+        " AND (priority > ? OR (priority = ? AND id < ?) OR start_now = 1)",
+        (job.id, now, job.priority, job.priority, job.id),
+    )
+    return int(row["n"]) if row is not None else 0

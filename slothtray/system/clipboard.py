@@ -204,7 +204,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     """End the whole group, unless its leader has been reaped already: then its number may be another's."""
     if process.returncode is None:
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def _complaint(tool: str, code: int, stderr: IO[bytes] | None) -> ClipboardError:

@@ -325,14 +325,21 @@ def _appindicator() -> Any:
 
 
 def _xorg() -> Any:
-    """The plain X icon, made to end: docked in a panel, its window's end is never told to pystray's loop, which waits for it."""
+    """The plain X icon with two repairs that it can't be used without."""
     base = _icon_class("xorg")
 
     class Icon(base):  # type: ignore[misc, valid-type]
         _ended = False
 
+        def _dock_window(self) -> None:
+            # pystray asks for a place twice as the icon appears; one time in eight trayer then shows none.
+            if not self._systray_manager:
+                super()._dock_window()
+
         def _stop(self) -> None:
-            self._ended = True  # pystray calls this inside its loop, while that handles one of its events
+            # pystray's loop waits to be told of its window's end, and in a panel that is never told. This here is called
+            # inside the loop, while it handles another event.
+            self._ended = True
             super()._stop()
 
         def _events(self) -> Iterator[Any]:

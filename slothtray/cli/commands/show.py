@@ -2,11 +2,13 @@
 
 import json
 import shutil
+import sys
 
-from slothtray import bell
+from slothtray import actions, bell
 from slothtray.cli import render
 from slothtray.cli.parser import Parsed
 from slothtray.clock import Clock
+from slothtray.durations import parse_id
 from slothtray.errors import Usage
 from slothtray.model import Job, State
 from slothtray.paths import Paths
@@ -14,55 +16,57 @@ from slothtray.store import Queue, person, reading, status
 from slothtray.system.folder import holder_of
 
 UNFINISHED_SHOWN, FINISHED_SHOWN = 50, 10
+NO_APP = "no app is running"
 
 
 def run(parsed: Parsed, paths: Paths) -> int:
     """Show the queue, or one job."""
     queue = Queue(paths.database)
     try:
-        if parsed.command.name == "show":
-            return _show(parsed, paths, queue)
-        return _list(parsed, paths, queue)
+        return _show(parsed, paths, queue) if parsed.command.name == "show" else _list(parsed, paths, queue)
     finally:
         queue.close()
 
 
-def print_job_json(paths: Paths, number: int) -> None:
-    """What `add --json` prints."""
+def print_added(paths: Paths, numbers: list[int], *, many: bool) -> None:
+    """What `add --json` prints: the job, or the jobs that came from standard input."""
     queue = Queue(paths.database)
     try:
-        job = person.find(queue.database, number)
+        jobs = [render.job_json(person.find(queue.database, number), paths, 1) for number in numbers]
     finally:
         queue.close()
-    print(json.dumps({"version": 1, "job": render.job_json(job, paths, 1)}))
+    print(json.dumps({"version": 1, "jobs": jobs} if many else {"version": 1, "job": jobs[0]}))
+
+
+# --- list -------------------------------------------------------------------------------------------------------------------
 
 
 def _list(parsed: Parsed, paths: Paths, queue: Queue) -> int:
     now = Clock().wall()
-    state = parsed.text("state")
-    if state is not None and state not in set(State):
-        raise Usage(f"there is no state {state!r}", "use one of " + ", ".join(State))
-    jobs = _jobs(queue, state, parsed.whole("limit"))
-    alive = bell.answered(paths)
-    said = status.status_of(queue.database)
+    limit = parsed.whole("limit")
+    if limit is not None and limit < 1:
+        raise Usage(f"-n {limit} would show nothing", "use 1 or more")
+    jobs = reading.listed(queue.database, _wanted(parsed), limit or UNFINISHED_SHOWN, limit or FINISHED_SHOWN)
+    said = status.status_of(queue.database) if bell.answered(paths) else None
     if parsed.flag("json"):
         shown = [render.job_json(job, paths, 1) for job in jobs]
-        print(json.dumps({"version": 1, "queue": _queue_json(queue, paths, said if alive else None, now), "jobs": shown}))
+        print(json.dumps({"version": 1, "queue": _queue_json(queue, paths, said, now), "jobs": shown}))
         return 0
-    _print_list(queue, jobs, said if alive else None, now)
+    print(_heading(queue, said, now))
+    if jobs:
+        colour = render.wants_colour(sys.stdout)
+        print(render.table(_rows(queue, jobs, said, now), shutil.get_terminal_size().columns, colour=colour))
+    more = reading.how_many(queue.database, _wanted(parsed)) - len(jobs)
+    if more > 0:
+        print(f"and {more} more (-n {len(jobs) + more} shows them)")
     return 0
 
 
-def _jobs(queue: Queue, state: str | None, limit: int | None) -> list[Job]:
-    database = queue.database
-    if state is not None:
-        return reading.in_state(database, State(state), limit or UNFINISHED_SHOWN)
-    unfinished = [
-        *reading.running(database),
-        *reading.next_up(database, limit or UNFINISHED_SHOWN),
-        *reading.held(database, limit or UNFINISHED_SHOWN),
-    ]
-    return unfinished + reading.recent(database, limit or FINISHED_SHOWN)
+def _wanted(parsed: Parsed) -> reading.Wanted:
+    state = parsed.text("state")
+    if state is not None and state not in set(State):
+        raise Usage(f"there is no state {state!r}", "use one of " + ", ".join(State))
+    return reading.Wanted(State(state) if state is not None else None, parsed.text("label"))
 
 
 def _queue_json(queue: Queue, paths: Paths, said: status.Status | None, now: float) -> dict[str, object]:
@@ -87,33 +91,46 @@ def _state(queue: Queue, counts: reading.Counts, said: status.Status | None, now
     return "waiting" if counts.pending or (said is not None and said.state == "waiting") else "idle"
 
 
-def _print_list(queue: Queue, jobs: list[Job], said: status.Status | None, now: float) -> None:
-    reason = said.reason if said is not None else "no app is running"
-    rows: list[tuple[str, ...]] = [("ID", "STATE", "PRI", "COMMAND", "")]
-    rows += [
-        (str(job.id), str(job.state), str(job.priority), job.label or job.command, render.what_of(job, now, reason)) for job in jobs
-    ]
-    if len(rows) == 1:
-        print('The queue is empty. Add a job with `slothtray add "make -j4"`.')
-    else:
-        print(render.table(rows, shutil.get_terminal_size().columns))
-    if status.pause_of(queue.database, now):
-        print("The queue is paused; `slothtray resume` goes on.")
+def _heading(queue: Queue, said: status.Status | None, now: float) -> str:
+    """One line: what the queue does, why nothing starts, how much there is."""
+    counts = reading.counts(queue.database)
+    state = _state(queue, counts, said, now)
+    pause = status.pause_of(queue.database, now)
+    reason = NO_APP if said is None else said.reason or ""
+    words = [state.capitalize() + (f" ({reason})" if reason else "")]
+    if pause is not None and state != "paused":
+        words.append("paused")
+    words += [f"{n} {name}" for n, name in ((counts.pending, "pending"), (counts.held, "held"), (counts.unseen, "failed")) if n]
+    hint = "" if counts.running + counts.pending + counts.held else '. Add a job with `slothtray add "make -j4"`'
+    return ", ".join(words) + hint
+
+
+def _rows(queue: Queue, jobs: list[Job], said: status.Status | None, now: float) -> list[render.Row]:
+    rows: list[render.Row] = []
+    ahead: int | None = next((job.id for job in jobs if job.state is State.RUNNING), None)
+    gate = NO_APP if said is None else said.reason
+    for job in jobs:
+        reason = gate if ahead is None else f"behind {ahead}"
+        usual = reading.usual(queue.database, job) if job.state in (State.RUNNING, State.PENDING) else None
+        what = render.what_of(job, now, reason, usual)
+        flag = "!" if job.state is State.FAILED and not job.seen else ""
+        rows.append(render.Row(job.state, str(job.id), flag, str(job.priority), render.name_of(job), what))
+        if job.state is State.PENDING and job.not_before <= now:
+            ahead = job.id
+    return rows
+
+
+# --- show -------------------------------------------------------------------------------------------------------------------
 
 
 def _show(parsed: Parsed, paths: Paths, queue: Queue) -> int:
-    from slothtray.durations import parse_ids
-
-    ids = parse_ids(parsed.words)
-    if len(ids) != 1:
-        raise Usage("`slothtray show` takes one ID")
-    job = person.find(queue.database, ids[0])
+    job = person.find(queue.database, parse_id(parsed.words[0]))
     events = queue.events(job.id)
-    with queue.database.write():
-        person.mark_seen(queue.database, job.id)
-    bell.ring(paths)
+    actions.look_at(paths, queue, job)
     if parsed.flag("json"):
-        print(json.dumps({"version": 1, "job": render.job_json(job, paths, 1), "events": [render.event_json(e) for e in events]}))
+        shown = {"version": 1, "job": render.job_json(job, paths, 1), "events": [render.event_json(event) for event in events]}
+        print(json.dumps(shown))
     else:
-        print(render.job_text(job, events, paths, Clock().wall()))
+        usual = reading.usual(queue.database, job)
+        print(render.job_text(job, events, paths, Clock().wall(), usual))
     return 0

@@ -10,6 +10,7 @@ CREATE TABLE jobs (
   umask INTEGER NOT NULL,
   dropped TEXT NOT NULL DEFAULT '[]',
   label TEXT,
+  fingerprint INTEGER NOT NULL DEFAULT 0,
   priority INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -20 AND 19),
   not_before REAL NOT NULL DEFAULT 0,
   backoff REAL,
@@ -50,6 +51,8 @@ CREATE INDEX jobs_running ON jobs (id) WHERE state = 'running';
 CREATE INDEX jobs_held ON jobs (id) WHERE state = 'held';
 CREATE INDEX jobs_finished ON jobs (finished_at, id) WHERE state IN ('done', 'failed', 'cancelled');
 CREATE INDEX jobs_unseen ON jobs (id) WHERE seen = 0;
+-- Earlier runs of the same command in the same folder, for "usually 12 min": a checksum, as a command may have 100 kB.
+CREATE INDEX jobs_usual ON jobs (fingerprint, finished_at) WHERE state = 'done';
 CREATE INDEX jobs_label ON jobs (label, id) WHERE label IS NOT NULL;
 
 CREATE TABLE events (

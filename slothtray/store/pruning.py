@@ -1,0 +1,24 @@
+"""Which finished jobs are forgotten, and how: their rows and events go in one transaction; files are the caller's."""
+
+from slothtray.store.connection import Database
+
+FINAL = "state IN ('done', 'failed', 'cancelled')"
+AT_ONCE = 500
+"""Rows in one DELETE: SQLite takes only so many values."""
+
+
+def old(database: Database, before: float, *, failed: bool) -> list[int]:
+    """The done and cancelled (and failed) jobs that ended before this wall time, the oldest first."""
+    states = "'done', 'cancelled'" + (", 'failed'" if failed else "")
+    # The list of all final states is what lets the index on finished_at serve.
+    sql = f"SELECT id FROM jobs WHERE {FINAL} AND state IN ({states}) AND finished_at < ? ORDER BY finished_at, id"  # noqa: S608
+    return [row["id"] for row in database.rows(sql, (before,))]
+
+
+def remove(database: Database, ids: list[int]) -> None:
+    """Forget these jobs and their events, in the caller's transaction."""
+    for start in range(0, len(ids), AT_ONCE):
+        some = ids[start : start + AT_ONCE]
+        marks = ",".join("?" * len(some))
+        database.execute(f"DELETE FROM events WHERE job IN ({marks})", some)  # noqa: S608 - question marks
+        database.execute(f"DELETE FROM jobs WHERE id IN ({marks})", some)  # noqa: S608
