@@ -19,6 +19,8 @@ DEBIAN_PACKAGES = (
     "dbus",  # dbus-daemon: a private session bus for each test
     "xdotool",  # the mouse that clicks in a real panel
     "xclip",  # owns and reads the X clipboard
+    "xsel",  # ... the other one that does
+    "xdg-utils",  # xdg-open, which opens a log
     "imagemagick",  # looks for the icon's colours on the screen
     "dunst",  # a real notification daemon, which tells what it showed
     "trayer",  # a panel that knows only the old XEmbed tray

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from slothtray.clock import Clock
-from slothtray.config import Config
+from slothtray.config import Watched
 from slothtray.errors import DatabaseBusy, SlothtrayError
 from slothtray.model import Face, Snapshot
 from slothtray.paths import Paths
@@ -29,7 +29,7 @@ class Loop:
     Raises ``FolderBusy`` when another app holds the folder, ``StorageError`` when it can't be used.
     """
 
-    def __init__(self, paths: Paths, config: Config, tell: Tell, sleep: SleepSignal, clock: Clock | None = None) -> None:
+    def __init__(self, paths: Paths, settings: Watched, tell: Tell, sleep: SleepSignal, clock: Clock | None = None) -> None:
         folder.prepare(paths)
         self._lock = folder.FolderLock(paths)
         self._bell = Doorbell(paths)
@@ -38,7 +38,7 @@ class Loop:
         self._stopping = False
         self._busy_since: float | None = None
         self._trouble = 0
-        self.runner = Runner(paths, config, folder.machine_id(), self._bell.press, tell, clock)
+        self.runner = Runner(paths, settings, folder.machine_id(), self._bell.press, tell, clock)
 
     def stop(self) -> None:
         """End ``run()`` at once. From any thread, or from a signal handler."""

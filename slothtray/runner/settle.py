@@ -80,7 +80,7 @@ def _by_cookie(job: Job, now: float) -> Change:
     if found:
         pids = ", ".join(str(process.pid) for process in found[:8])
         return policy.held(job, f"its run record is gone, but processes of it still run: {pids}", now)
-    return policy.after_interruption(job, "its run record is gone", now)
+    return policy.after_interruption(job, "interrupted at its start, before it had a run record", now)
 
 
 def _by_sweep(job: Job, record: RunRecord | None, now: float) -> Change:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from slothtray import policy
 from slothtray.clock import Clock
-from slothtray.config import Config
+from slothtray.config import Config, Watched
 from slothtray.errors import DatabaseBusy
 from slothtray.model import Job, Load, Notice, Snapshot, State
 from slothtray.paths import Paths
@@ -47,7 +47,7 @@ class Runner:
     def __init__(
         self,
         paths: Paths,
-        config: Config,
+        settings: Watched,
         machine: str,
         ring: Callable[[], None],
         tell: Tell = Tell(),  # noqa: B008 - immutable
@@ -55,10 +55,11 @@ class Runner:
         launcher: Launcher | None = None,
         patience: float = 0.1,
     ) -> None:
-        self.paths, self.config, self._machine, self._ring, self._tell = paths, config, machine, ring, tell
+        self.paths, self._settings, self._machine, self._ring, self._tell = paths, settings, machine, ring, tell
+        self.config = settings.current()
         self.clock = clock or Clock()
         self._launcher = launcher or Launcher()
-        self.queue = Queue(paths.database, self.clock, patience=patience, backoff_cap=config.backoff_cap)
+        self.queue = Queue(paths.database, self.clock, patience=patience, backoff_cap=self.config.backoff_cap)
         self._database = self.queue.database
         self._boot = self.clock.boot_id()
         self._watch = ClockWatch(self.clock)
@@ -67,7 +68,7 @@ class Runner:
         self._own = self._own_of_last_runner()
         self._load: Load | None = None
         self._load_since: float | None = None
-        self._settle_until = self._cooldown_until = 0.0
+        self._woke_at = self._ended_at = float("-inf")
         self._storage = ""
         self._said: tuple[object, ...] = ()
         self._said_at = float("-inf")
@@ -81,6 +82,7 @@ class Runner:
 
     def step(self) -> float:
         """Do what is to be done now; seconds until the next look if nothing rings before. Raises ``StorageError``."""
+        self._look_at_config()
         self._look_at_clocks()
         job = self._settle_running()
         wait = None
@@ -114,6 +116,19 @@ class Runner:
             return OwnLoad()
         return OwnLoad(known[0], known[1])
 
+    # --- config ---------------------------------------------------------------------------------------------------------------
+
+    def _look_at_config(self) -> None:
+        before, self.config = self.config, self._settings.current()
+        for name, old, new in zip(Config._fields, before, self.config, strict=True):
+            if old != new:
+                log.info("config: %s is %s now, was %s", name, new, old)
+        problem = self._settings.news()
+        if problem:
+            log.warning("%s", problem)
+            if self._tell.trouble:
+                self._tell.trouble(problem)
+
     # --- clocks ---------------------------------------------------------------------------------------------------------------
 
     def _look_at_clocks(self) -> None:
@@ -121,7 +136,7 @@ class Runner:
         now = self.clock.wall()
         if slept:
             log.info("slept %s", duration_words(slept))
-            self._settle_until = self.clock.awake() + self.config.settle
+            self._woke_at = self.clock.awake()
             with self._database.write():
                 note(self._database, None, now, "slept", duration_words(slept))
         if (stepped or self._first) and reading.late_backoff_exists(self._database, now):
@@ -181,7 +196,7 @@ class Runner:
             self._attempt.close()
             self._attempt = None
         if began:
-            self._cooldown_until = self.clock.awake() + self.config.cooldown
+            self._ended_at = self.clock.awake()
         self._told_of(job, change)
 
     def _told_of(self, job: Job, change: policy.Change) -> None:
@@ -227,8 +242,8 @@ class Runner:
         return Gates(
             paused=pause is not None,
             paused_until=pause.until if pause else None,
-            settle_until=self._settle_until,
-            cooldown_until=self._cooldown_until,
+            settle_until=self._woke_at + self.config.settle,
+            cooldown_until=self._ended_at + self.config.cooldown,
             storage=self._storage,
             load=self._load,
             load_since=self._load_since,
@@ -299,7 +314,7 @@ class Runner:
             self._write_status(state, wait, now)
             self._said, self._said_at = fresh, self.clock.awake()
         if self._tell.snapshot:
-            self.snapshot = telling.snapshot(self._database, wait, self._load, now)
+            self.snapshot = telling.snapshot(self._database, wait, self._load, now, self._settings.problem)
             self._tell.snapshot(self.snapshot)
 
     def _state(self, job: Job | None, wait: Wait | None, now: float) -> str:
@@ -333,7 +348,9 @@ class Runner:
     def _until_gate(self, wait: Wait, now: float) -> float:
         if wait.gate == "storage":
             return STORAGE_RETRY
-        return self.config.interval if wait.until is None else wait.until - now
+        if wait.until is not None:
+            return wait.until - now
+        return self.config.interval if wait.gate == "load" else FLOOR  # a pause ends with a ring
 
     def _while_running(self) -> float:
         """While a job runs its part in the load is sampled, so that it can be taken off before the next one."""

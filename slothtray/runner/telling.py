@@ -39,7 +39,7 @@ def reclaimed_notice(jobs: list[Job]) -> Notice | None:
     return Notice(None, f"{len(jobs)} jobs were interrupted", "they are queued again", urgent=False)
 
 
-def snapshot(database: Database, wait: policy.Wait | None, load: Load | None, now: float) -> Snapshot:
+def snapshot(database: Database, wait: policy.Wait | None, load: Load | None, now: float, trouble: str = "") -> Snapshot:
     """The queue as the tray shows it. ``wait``: the gate that keeps a due job back."""
     counts = reading.counts(database)
     running = reading.running(database)
@@ -57,5 +57,5 @@ def snapshot(database: Database, wait: policy.Wait | None, load: Load | None, no
         paused=pause is not None,
         paused_until=pause.until if pause else None,
         load=load,
-        trouble="",
+        trouble=trouble,
     )

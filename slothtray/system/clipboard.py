@@ -22,7 +22,7 @@ _TEXT_TYPES = ("text/plain;charset=utf-8", "UTF8_STRING", "text/plain", "STRING"
 """The best first. STRING is latin-1 by X's own rules."""
 
 _REORDERING = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
-_NOTHING_THERE = ("nothing is copied", "not available")
+_NOTHING_THERE = ("no selection", "nothing is copied", "not available")
 """How wl-paste and xclip say that there is no owner."""
 
 
