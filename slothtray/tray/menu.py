@@ -14,6 +14,7 @@ LABEL_LIMIT = 60
 """Characters of a label: about what a menu shows without covering the screen."""
 TOOLTIP_LIMIT = 127
 """UTF-16 units: Windows' field has 128, the last of them NUL."""
+DETAIL_LIMIT = 30
 FAILURES_SHOWN = 3
 
 STARTING = Snapshot(Face.IDLE, "starting", None, (), (), 0, 0, 0, False, None, None, "")
@@ -91,9 +92,9 @@ def build(snapshot: Snapshot, notes: Notes = NO_NOTES) -> tuple[Entry, ...]:
 def tooltip(snapshot: Snapshot, notes: Notes = NO_NOTES) -> str:
     """One line: what is going on and why, how many wait, what went wrong. The reason is cut before the counts are."""
     tail = "".join(f" · {count}" for count in _counts(snapshot, notes))
-    what = f"trouble: {snapshot.trouble}" if snapshot.trouble else _headline(snapshot)
-    head = _fit("slothtray: " + clean(what), TOOLTIP_LIMIT - len(tail))
-    return head + tail
+    room = TOOLTIP_LIMIT - len("slothtray: ") - len(tail)
+    what = f"trouble: {snapshot.trouble}" if snapshot.trouble else _headline(snapshot, room)
+    return "slothtray: " + _fit(clean(what, room), room) + tail
 
 
 def badge(snapshot: Snapshot, notes: Notes = NO_NOTES) -> bool:
@@ -112,7 +113,7 @@ def job_words(job: Job) -> str:
 def _state(snapshot: Snapshot) -> Section:
     """What is going on and why."""
     lines = [_line("trouble", f"Trouble: {snapshot.trouble}", Do("open_log"))] if snapshot.trouble else []
-    lines.append(_line("state", _capital(_headline(snapshot))))
+    lines.append(_line("state", _capital(_headline(snapshot, LABEL_LIMIT))))
     if snapshot.paused and snapshot.face is not Face.PAUSED:
         lines.append(_line("paused", f"{_capital(_pause_words(snapshot))}: nothing else starts"))
     if snapshot.pending:
@@ -153,22 +154,28 @@ def _app(snapshot: Snapshot) -> Section:
 # --- their words ----------------------------------------------------------------------------------------------------
 
 
-def _headline(snapshot: Snapshot) -> str:
-    """Beginning in lower case, not yet clean."""
+def _headline(snapshot: Snapshot, limit: int) -> str:
+    """Beginning in lower case, not yet clean, and only roughly within the limit."""
     if snapshot.face is Face.RUNNING:
-        return _running_words(snapshot)
+        return _running_words(snapshot, limit)
     if snapshot.face is Face.PAUSED:
         return snapshot.reason or _pause_words(snapshot)
     return f"{snapshot.face}: {snapshot.reason}" if snapshot.reason else str(snapshot.face)
 
 
-def _running_words(snapshot: Snapshot) -> str:
+def _running_words(snapshot: Snapshot, limit: int) -> str:
     job = snapshot.running
     if job is None:
         return snapshot.reason or "running"
-    since = f" since {clock_words(job.started_at)}" if job.started_at is not None else ""
-    attempt = f", attempt {job.attempts}" if job.attempts > 1 else ""
-    return f"running{since}{attempt}: {job_words(job)}"
+    since = [f"since {clock_words(job.started_at)}"] if job.started_at is not None else []
+    attempt = [f"attempt {job.attempts}"] if job.attempts > 1 else []
+    return _about("running", job, ", ".join(since + attempt), limit)
+
+
+def _about(what: str, job: Job, detail: str, limit: int) -> str:
+    """Like "failed: make -j4 (exit 2)": it is the job's name that gets cut, not what there is to say of it."""
+    detail = clean(f"({detail})", DETAIL_LIMIT) if detail else ""
+    return f"{what}: {clean(job_words(job), limit - len(what) - len(detail) - 3)} {detail}"
 
 
 def _pause_words(snapshot: Snapshot) -> str:
@@ -182,10 +189,7 @@ def _failed(snapshot: Snapshot) -> list[Job]:
 
 
 def _failure(job: Job) -> Entry:
-    """The outcome stays whole: it is the job's name that gets cut."""
-    outcome = clean(f" ({job.message})", 30) if job.message else ""
-    name = clean(job_words(job), LABEL_LIMIT - len("Failed: ") - len(outcome) - 1)
-    return _line(f"failed.{job.id}", f"Failed: {name} {outcome}", Do("open_log", (job.id,)))
+    return _line(f"failed.{job.id}", _about("Failed", job, job.message or "", LABEL_LIMIT), Do("open_log", (job.id,)))
 
 
 def _missed(place: int, notice: Notice) -> Entry:

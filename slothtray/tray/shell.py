@@ -325,20 +325,18 @@ def _appindicator() -> Any:
 
 
 def _xorg() -> Any:
-    """The plain X icon with two repairs that it can't be used without."""
+    """The plain X icon with two repairs: without them trayer shows none one time in eight, and every other time it does not end."""
     base = _icon_class("xorg")
 
     class Icon(base):  # type: ignore[misc, valid-type]
         _ended = False
 
         def _dock_window(self) -> None:
-            # pystray asks for a place twice as the icon appears; one time in eight trayer then shows none.
-            if not self._systray_manager:
+            if not self._systray_manager:  # pystray asks for a place twice as the icon appears
                 super()._dock_window()
 
         def _stop(self) -> None:
-            # pystray's loop waits to be told of its window's end, and in a panel that is never told. This here is called
-            # inside the loop, while it handles another event.
+            # Called inside the loop, while that handles an event; pystray's then waits to be told of its window's end.
             self._ended = True
             super()._stop()
 
