@@ -10,9 +10,12 @@ def main() -> int:
         from slothtray import supervisor
 
         return supervisor.main(int(sys.argv[2]))
-    from slothtray.cli import main as run
+    try:
+        from slothtray.cli import main as run
 
-    return run()
+        return run()
+    except KeyboardInterrupt:  # while it was being imported
+        return 130
 
 
 if __name__ == "__main__":

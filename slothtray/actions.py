@@ -25,10 +25,13 @@ CANCEL_PATIENCE = 2.0
 
 
 class Added:
-    """What ``add`` did: the new ids, whether an app is there to run them, what was left out of their environment."""
+    """What ``add`` did: the ids, whether an app is there to run them, what was left out of their environment.
 
-    def __init__(self, ids: list[int], *, app_runs: bool, dropped: "Sequence[str]") -> None:
-        self.ids, self.app_runs, self.dropped = ids, app_runs, dropped
+    ``namesakes`` are those of the ids that were there before (``unique``).
+    """
+
+    def __init__(self, ids: list[int], *, app_runs: bool, dropped: "Sequence[str]", namesakes: "Sequence[int]" = ()) -> None:
+        self.ids, self.app_runs, self.dropped, self.namesakes = ids, app_runs, dropped, namesakes
 
 
 def add(paths: Paths, jobs: list[NewJob], clock: Clock | None = None) -> Added:
@@ -38,7 +41,9 @@ def add(paths: Paths, jobs: list[NewJob], clock: Clock | None = None) -> Added:
         ids = queue.enqueue(jobs)
     finally:
         queue.close()
-    return Added(ids, app_runs=bell.ring(paths), dropped=jobs[0].dropped if jobs else ())
+    namesakes = [number for number, job in zip(ids, jobs, strict=True) if job.met_namesake]
+    dropped = jobs[0].dropped if jobs and not namesakes else ()
+    return Added(ids, app_runs=bell.ring(paths), dropped=dropped, namesakes=namesakes)
 
 
 def from_words(words: "Sequence[str]", environ: "Mapping[str, str]", *, verbatim: bool) -> "tuple[str, tuple[str, ...]]":
@@ -50,10 +55,34 @@ def from_words(words: "Sequence[str]", environ: "Mapping[str, str]", *, verbatim
     return shlex.join(words), tuple(words)
 
 
-def clipboard_job(text: str, environ: "Mapping[str, str]") -> NewJob:
+def kept_by_config(paths: Paths) -> "tuple[Sequence[str], str]":
+    """The variables that the config keeps for jobs though their names look secret, and what is wrong with it ("": nothing).
+
+    On `add`'s path: a file that says nothing of them, as the one we write ourselves, is not parsed.
+    """
+    if not _speaks_of(paths.config, "keep_env"):
+        return (), ""
+    from slothtray import config
+
+    reading = config.load(paths.config, config.defaults())
+    return reading.config.keep_env, reading.problem
+
+
+def _speaks_of(path: str, key: str) -> bool:
+    """Whether a line that is no comment has the word; a file that can't be read may have it."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return any(key in line and not line.lstrip().startswith("#") for line in file)
+    except OSError:
+        return True
+
+
+def clipboard_job(text: str, environ: "Mapping[str, str]", keep: "Sequence[str]" = ()) -> NewJob:
     """A job out of copied text: run by the login shell in the home folder, with the login's environment."""
     shell = environ.get("SHELL") or "/bin/sh"
-    kept, dropped = environment.capture(environ)
+    kept, dropped = environment.capture(environ, keep)
     return NewJob(text, (shell, "-lc", text), cwd=os.path.expanduser("~"), env=kept, dropped=dropped)
 
 
@@ -116,7 +145,7 @@ def prune(
         bytes_freed = sum(leftovers.log_size(paths, number) for number in ids)
         if not dry_run and ids:
             with queue.database.write():
-                pruning.remove(queue.database, ids)
+                ids = pruning.remove(queue.database, ids)
             # Rows first: a crash here leaves files that nobody misses, not jobs without their files.
             leftovers.remove(paths, set(ids))
     finally:

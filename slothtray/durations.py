@@ -26,6 +26,16 @@ def parse_duration(text: str) -> float:
     return total
 
 
+def parse_age(text: str) -> float:
+    """A duration that may be nothing: ``0``. Raises ``Usage``."""
+    return 0.0 if text.strip().lower() in ("0", "0s") else parse_duration(text)
+
+
+def parse_limit(text: str) -> float:
+    """A duration, or infinity for ``none``. Raises ``Usage``."""
+    return float("inf") if text.strip().lower() == "none" else parse_duration(text)
+
+
 def _number(digits: str, text: str) -> float:
     try:
         return float(digits)
@@ -51,10 +61,12 @@ def parse_ids(words: "list[str]") -> list[int]:
     for word in words:
         for part in word.split(","):
             first, dash, last = part.partition("-")
-            if not (first.isdecimal() and (last.isdecimal() if dash else not last)):
+            if len(part) > 40 or not (first.isdecimal() and (last.isdecimal() if dash else not last)):
                 raise Usage(f"{word!r} is not a job id", "use a number such as 7, or a range such as 12-15")
+            if dash and int(last) < int(first):
+                raise Usage(f"{part!r} is no range", f"did you mean {last}-{first}?")
             if int(last or first) - int(first) > 100_000 or int(last or first) > 2**62:
-                raise Usage(f"{word!r} are too many jobs at once")
+                raise Usage(f"{part!r} are too many jobs at once")
             found.update(dict.fromkeys(range(int(first), int(last or first) + 1)))
     return list(found)
 

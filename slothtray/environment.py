@@ -44,13 +44,10 @@ def for_job(
 ) -> dict[str, str]:
     """The environment a job starts with: the captured one (None: the app's), the session's variables from the app, and ``own``.
 
-    ``alive`` tells whether an agent's socket still answers.
+    A session variable that is among the captured ones was given with --env: it stays. ``alive`` tells whether an agent's
+    socket still answers.
     """
-    job = dict(app if captured is None else captured)
-    for name in SESSION:
-        job.pop(name, None)
-        if name in app:
-            job[name] = app[name]
+    job = {name: app[name] for name in SESSION if name in app} | dict(app if captured is None else captured)
     agent = app.get(AGENT)
     if agent and alive(agent):
         job[AGENT] = agent

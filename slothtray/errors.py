@@ -38,6 +38,13 @@ class Usage(SlothtrayError):
     exit_code = 2
 
 
+class ConfigError(SlothtrayError):
+    """`config.toml` says something that can't be meant so. Stops only what would change it: all else goes on without."""
+
+    code = "config"
+    exit_code = 2
+
+
 class FolderBusy(SlothtrayError):
     """Another app holds the queue folder."""
 

@@ -113,6 +113,10 @@ class Snapshot(NamedTuple):
     load: Load | None
     trouble: str
     """One line when the runner itself is in trouble (the database can't be used …), else ""."""
+    held_jobs: tuple[Job, ...] = ()
+    """The first few of the held ones."""
+    at: float = 0.0
+    """Wall time of the look; 0.0: never mind."""
 
     @property
     def badge(self) -> bool:
@@ -121,12 +125,23 @@ class Snapshot(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Something a person should be told: a final failure, a held job, a group of reclaimed jobs."""
+    """Something a person should be told: a final failure, a held job, a group of reclaimed jobs.
+
+    ``offers`` are the names of what can be done about it on the spot: "open_log", "retry", "release". ``covers`` are the jobs
+    that a notice about several is about: it takes the place of those about each of them.
+    """
 
     job: int | None
     title: str
     body: str
     urgent: bool
+    offers: tuple[str, ...] = ()
+    covers: tuple[int, ...] = ()
+
+    @property
+    def jobs(self) -> tuple[int, ...]:
+        """Which jobs it is about."""
+        return self.covers if self.job is None else (self.job,)
 
 
 class Started(NamedTuple):

@@ -164,6 +164,15 @@ def held(job: Job, words: str, now: float, columns: dict[str, object] | None = N
     return Change(State.HELD, "held", words, {**fields, "seen": 0})
 
 
+def cancelled_meanwhile(change: Change, now: float) -> Change:
+    """What ``change`` becomes when a cancel was asked for after its job was read: no row waits, or is held, with one."""
+    if change.to not in (State.PENDING, State.HELD):
+        return change
+    kept = {name: value for name, value in change.columns.items() if name not in ("not_before", "backoff", "seen", "reason")}
+    words = str(change.columns.get("message") or change.detail)
+    return Change(State.CANCELLED, "cancelled", words, {**kept, "message": words, "finished_at": now})
+
+
 # --- what to start now, or why to wait ------------------------------------------------------------------------------------
 
 
@@ -211,7 +220,7 @@ def _storage(gates: Gates) -> Wait | None:
 def _pause(now: Instant, gates: Gates) -> Wait | None:
     if not gates.paused or (gates.paused_until is not None and now.wall >= gates.paused_until):
         return None
-    until = f" until {clock_words(gates.paused_until)}" if gates.paused_until is not None else ""
+    until = f" until {clock_words(gates.paused_until, now.wall)}" if gates.paused_until is not None else ""
     return Wait("pause", f"paused{until}", None, gates.paused_until)
 
 
@@ -241,9 +250,26 @@ def load_words(load: Load, since: float | None) -> str:
     return f"load {foreign} {sign} {ceiling}{own}" + (f" since {clock_words(since)}" if since is not None else "")
 
 
-def clock_words(wall: float) -> str:
-    """Local time as people say it: "14:02", with the date when it is not within a day's reach of reading it as today."""
-    return time.strftime("%H:%M", time.localtime(wall))
+FAR = 23 * 3600.0
+
+
+def clock_words(wall: float, now: float | None = None) -> str:
+    """Local time as people say it: "14:02"; with the date where that is so far from ``now`` that it could be misread."""
+    far = now is not None and abs(wall - now) >= FAR
+    return time.strftime("%Y-%m-%d %H:%M" if far else "%H:%M", time.localtime(wall))
+
+
+MORNING = 8
+"""O'clock."""
+NIGHT = 4 * 3600.0
+
+
+def tomorrow(now: float) -> float:
+    """When "until tomorrow" ends: the next morning that is at least four hours away, so that past midnight it is this one."""
+    soonest = time.localtime(now + NIGHT)
+    late = soonest.tm_hour >= MORNING
+    # mktime carries a 32nd over into the next month, and knows about daylight saving.
+    return time.mktime((soonest.tm_year, soonest.tm_mon, soonest.tm_mday + late, MORNING, 0, 0, 0, 0, -1))
 
 
 def face(*, running: bool, paused: bool, waiting: bool) -> Face:

@@ -27,10 +27,10 @@ KILL_EVERY = 0.05
 UNKILLABLE_AFTER, UNKILLABLE_EVERY = 10.0, 5.0
 LATE = 1.0
 """A wake-up later than this many seconds means that we were frozen; the limit is extended by it."""
-TICK = 30.0
-"""Longest wait while a limit runs, in seconds: what a freeze may cost the job at most."""
-ERROR_BYTES = 1000
-CGROUP_BYTES = 1000
+TICK, TICKS = 30.0, 20
+"""Longest wait while a limit runs, in seconds and as a part of the limit: what a freeze may cost the job at most."""
+TEXT_BYTES = 1000
+"""What a text may take in the record, as JSON: its page has room for two."""
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -43,11 +43,27 @@ class Record:
 
     def line(self, kind: str, **fields: object) -> None:
         """Append one line."""
+        crash_point(f"before {kind}")
         os.write(self._descriptor, json.dumps({"k": kind, **fields}, separators=(",", ":")).encode() + b"\n")
+        crash_point(f"after {kind}")
 
     def sync(self) -> None:
         """Make what was written durable."""
         os.fsync(self._descriptor)
+        crash_point("X synced")
+
+
+def crash_point(name: str) -> None:
+    """Die here if a test wants that."""
+    if name in os.environ.get("SLOTHTRAY_CRASH", "").split(","):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fitting(text: str) -> str:
+    """As much of a text as the record has room for: a control character takes six bytes there."""
+    while len(json.dumps(text)) > TEXT_BYTES:
+        text = text[: len(text) * 3 // 4]
+    return text
 
 
 class Signals:
@@ -60,16 +76,13 @@ class Signals:
         for end in (self.readable, writable):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
-        for number in STOPPING:
-            signal.signal(number, self._on_stop)
-        signal.signal(signal.SIGUSR1, self._on_cancel)
+        for number in (*STOPPING, signal.SIGUSR1):
+            signal.signal(number, self._note)
         signal.signal(signal.SIGCHLD, lambda *_: None)
 
-    def _on_stop(self, *_: object) -> None:
-        self.stop = True
-
-    def _on_cancel(self, *_: object) -> None:
-        self.cancel = True
+    def _note(self, number: int, _: object) -> None:
+        self.cancel = self.cancel or number == signal.SIGUSR1
+        self.stop = self.stop or number != signal.SIGUSR1
 
     def drain(self) -> None:
         """Forget the wake-ups; the flags stay."""
@@ -89,6 +102,7 @@ class Attempt:
         self._began = time.monotonic()
         limit = spec.get("max_runtime")
         self._deadline = None if limit is None else self._began + float(limit)
+        self._tick = TICK if limit is None else min(TICK, float(limit) / TICKS)
         self._error = b""
         self._status: int | None = None
         self._ended = 0.0
@@ -112,9 +126,6 @@ class Attempt:
         if self._error:
             self._why = "exec"
         if self._empty and self._why:
-            return True
-        if self._empty and self._ended_well():
-            self._why = "exit"
             return True
         if not self._why and self._ended_well():
             # A daemon left behind by a job that ended well is the person's wish: it lives, and is reported.
@@ -190,11 +201,11 @@ class Attempt:
             return self._kill_at
         if self._status is not None:
             return self._ended + TERM_WATCH
-        return None if self._deadline is None else min(self._deadline, now + TICK)
+        return None if self._deadline is None else min(self._deadline, now + self._tick)
 
     def _read_error(self) -> None:
         """What the child says before exec; the end of the pipe means that exec has taken place, or never will."""
-        data = os.read(self._errors, ERROR_BYTES)
+        data = os.read(self._errors, TEXT_BYTES)
         self._error += data
         if not data:
             os.close(self._errors)
@@ -207,7 +218,7 @@ class Attempt:
             why=self._why,
             code=None if code < 0 or self._error else code,
             signal=-code if code < 0 else None,
-            error=self._error[:ERROR_BYTES].decode(errors="replace"),
+            error=fitting(self._error.decode(errors="replace")),
             left=self._left,
             ran=round(self._ended - self._began, 3),
             at=time.time(),
@@ -279,7 +290,7 @@ def own_cgroup() -> str:
             paths = [line.rstrip("\n")[3:] for line in file if line.startswith("0::")]
     except OSError:
         return ""
-    return paths[0] if paths and len(paths[0]) <= CGROUP_BYTES else ""
+    return paths[0] if paths and fitting(paths[0]) == paths[0] else ""
 
 
 # --- start ----------------------------------------------------------------------------------------------------------------------
@@ -303,8 +314,8 @@ def become_job(spec: "dict[str, Any]", parent: int, errors: int) -> "NoReturn":
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             if os.getppid() != parent:
                 os._exit(127)
-        for number in (*STOPPING, signal.SIGUSR1, signal.SIGCHLD, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_DFL)
+        for number in (*STOPPING, signal.SIGUSR1, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)  # Python itself ignores the last two
         signal.set_wakeup_fd(-1)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         step = "log"
@@ -318,7 +329,7 @@ def become_job(spec: "dict[str, Any]", parent: int, errors: int) -> "NoReturn":
         os.execvpe(spec["argv"][0], spec["argv"], spec["env"])
     except BaseException as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        os.write(errors, f"{step}: {reason}".encode(errors="backslashreplace")[:ERROR_BYTES])
+        os.write(errors, f"{step}: {reason}".encode(errors="backslashreplace")[:TEXT_BYTES])
     os._exit(127)
 
 
@@ -347,6 +358,7 @@ def main(record_descriptor: int) -> int:
     signals = Signals()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    crash_point("before the spec")
     spec = read_spec()
     # From here to the fork no signal comes through: one that came before leaves no S (unstarted), a later one finds the job.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (*STOPPING, signal.SIGUSR1))

@@ -3,11 +3,16 @@
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from harness import Home
+
+# The same examples in every run, and no complaint about a machine that is slow for a moment.
+hypothesis.settings.register_profile("suite", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("suite")
 
 
 @pytest.fixture

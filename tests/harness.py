@@ -10,8 +10,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from slothtray import actions
+from slothtray.paths import Paths
+from slothtray.store.adding import NewJob
+
 PROGRAM = [sys.executable, "-m", "slothtray"]
 LIMIT = 20.0
+OBEDIENT = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+"""In front of a command: root, too, is stopped by a file's mode then."""
 
 
 def eventually(condition: Callable[[], object], what: str = "", limit: float = LIMIT) -> object:
@@ -62,6 +68,25 @@ class Home:
         """Queue a job; its id."""
         return int(self.run("add", *args, **options).stdout)
 
+    def enqueue(self, command: str, **limits) -> int:
+        """Queue a shell command in this process, for tests that need many; its id. ``limits`` are those of ``NewJob``."""
+        job = NewJob(command, ("/bin/sh", "-c", command), cwd=str(self.work), env=self.environment, **limits)
+        return actions.add(self.paths, [job]).ids[0]
+
+    @property
+    def paths(self) -> Paths:
+        """Where everything is."""
+        return Paths(str(self.path))
+
+    def log(self, number: int) -> str:
+        """What the job wrote."""
+        return Path(self.paths.log(number)).read_text(errors="surrogateescape")
+
+    def wrote(self, name: str) -> str:
+        """What the jobs wrote into a file of their working folder; "" when nothing yet."""
+        path = self.work / name
+        return path.read_text() if path.exists() else ""
+
     def job(self, number: int) -> dict:
         """The job as `show --json` tells it."""
         return json.loads(self.run("show", str(number), "--json").stdout)["job"]
@@ -69,6 +94,13 @@ class Home:
     def events(self, number: int) -> list[str]:
         """The kinds of a job's events, in order."""
         return [event["kind"] for event in json.loads(self.run("show", str(number), "--json").stdout)["events"]]
+
+    def kinds(self, number: int) -> list[str]:
+        """The same, straight from the file: quick enough to wait on, and no look that would mark a failure as seen."""
+        with self.read() as connection:
+            found = connection.execute("SELECT kind FROM events WHERE job = ? ORDER BY id", (number,)).fetchall()
+        connection.close()
+        return [kind for (kind,) in found]
 
     def queue(self) -> dict:
         """What `list --json` says of the queue."""
@@ -87,11 +119,37 @@ class Home:
 
     def wait_for(self, number: int, *states: str, limit: float = LIMIT) -> str:
         """Wait until the job is in one of these states."""
-        return eventually(lambda: (state := self.row(number)) in states and state, f"job {number} {states}", limit)
+        try:
+            return eventually(lambda: (state := self.row(number)) in states and state, f"job {number} {states}", limit)
+        except AssertionError as error:
+            error.add_note(self.story(number))
+            raise
 
-    def start(self, *options: str, environment: dict[str, str] | None = None, ceiling: str = "off", cooldown: str = "0.01") -> "App":
-        """Start an app on this folder and wait until it holds it."""
-        app = App(self, options, {**self.environment, **(environment or {})}, ceiling, cooldown)
+    def story(self, number: int) -> str:
+        """What became of a job, for a test that has failed: its row, its history, its processes, the app's log."""
+        with self.read() as connection:
+            connection.row_factory = sqlite3.Row
+            row = connection.execute("SELECT * FROM jobs WHERE id = ?", (number,)).fetchone()
+            events = connection.execute("SELECT kind, detail, at FROM events WHERE job = ? ORDER BY id", (number,)).fetchall()
+        connection.close()
+        lines = [f"now: {time.time()}", *(f"{name}: {row[name]}" for name in row.keys() if row[name] is not None)] if row else []  # noqa: SIM118
+        lines += [str(tuple(event)) for event in events]
+        lines += [f"{pid}: {command_line(pid)}" for pid in self.processes()]
+        log = Path(self.paths.app_log)
+        return "\n".join([*lines, *(log.read_text().splitlines()[-20:] if log.exists() else [])])
+
+    def start(
+        self,
+        *options: str,
+        environment: dict[str, str] | None = None,
+        ceiling: str = "off",
+        cooldown: str = "0.01",
+        python: str = sys.executable,
+        ready: bool = True,
+    ) -> "App":
+        """Start an app on this folder and wait until it holds it, unless it needn't be ``ready``."""
+        words = [python, *PROGRAM[1:], "run", "--ceiling", ceiling, "--cooldown", cooldown, *options]
+        app = App(self, words, {**self.environment, **(environment or {})}, ready=ready)
         self.apps.append(app)
         return app
 
@@ -109,11 +167,25 @@ class Home:
     def processes(self) -> list[int]:
         """The living processes that belong to this folder's jobs or supervisors: by working folder or by the cookie's run-ids."""
         runs = {name.encode() for name in os.listdir(self.path / "runs")} if (self.path / "runs").is_dir() else set()
-        found = []
-        for name in os.listdir("/proc"):
-            if name.isdigit() and int(name) != os.getpid() and (_works_in(name, self.work) or _carries(name, runs)):
-                found.append(int(name))
-        return found
+        names = [name for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
+        return [int(name) for name in names if _works_in(name, self.work) or _carries(name, runs)]
+
+
+def identity(pid: int) -> tuple[int, str] | None:
+    """A process by its pid and start time, which together are one of a kind; None when it is gone (a zombie is)."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if words[0] in "ZX" else (pid, words[19])
+
+
+def command_line(pid: int) -> str:
+    """A living process's words, or "" when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return ""
 
 
 def _works_in(pid: str, folder: Path) -> bool:
@@ -134,15 +206,13 @@ def _carries(pid: str, runs: set[bytes]) -> bool:
 class App:
     """`slothtray run` as a process of its own."""
 
-    def __init__(self, home: Home, options: tuple[str, ...], environment: dict[str, str], ceiling: str, cooldown: str) -> None:
+    def __init__(self, home: Home, words: list[str], environment: dict[str, str], *, ready: bool) -> None:
         self.home = home
         self.output = home.path.parent / f"{home.path.name}-app-{time.monotonic_ns()}.out"
-        gates = ("--ceiling", ceiling, "--cooldown", cooldown)
         with self.output.open("wb") as out:
-            self.process = subprocess.Popen(
-                [*PROGRAM, "run", *gates, *options], cwd="/", env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
-            )
-        eventually(lambda: self.holds_folder() or self.process.poll() is not None, "the app holds the folder")
+            self.process = subprocess.Popen(words, cwd="/", env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        if ready:
+            eventually(lambda: self.holds_folder() or self.process.poll() is not None, "the app holds the folder")
 
     def holds_folder(self) -> bool:
         """Whether its bell hangs."""

@@ -6,11 +6,36 @@ import sys
 from slothtray.errors import SlothtrayError
 from slothtray.text import clean
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slothtray.paths import Paths
+
+
+LONGEST = 1000
+"""Characters of an error that repeats what was typed."""
+
 
 def report(error: SlothtrayError, *, as_json: bool) -> int:
     """Say what went wrong, in one line; its exit code."""
     if as_json:
-        print(json.dumps({"version": 1, "error": {"code": error.code, "title": error.title, "message": error.message}}))
+        print(json.dumps({"version": 1, "error": {"code": error.code, "title": error.title, "message": error.message}}), flush=True)
     else:
-        print(f"slothtray: {clean(str(error))}", file=sys.stderr)
+        print(f"slothtray: {clean(str(error), LONGEST)}", file=sys.stderr)
     return error.exit_code
+
+
+def defect(error: Exception, paths: "Paths") -> SlothtrayError:
+    """What is said of an error that nobody has foreseen. Its traceback goes to the app's log, if there is a folder for it."""
+    import os
+    import time
+    import traceback
+
+    what = f"this is a defect of slothtray ({type(error).__name__}: {error})"
+    lines = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {sys.argv[1:2]}\n" + "".join(traceback.format_exception(error))
+    try:
+        descriptor = os.open(paths.app_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return SlothtrayError(what)
+    with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(lines)
+    return SlothtrayError(what, f"its traceback is in {paths.app_log}")

@@ -1,7 +1,6 @@
 """The command line as data: every command with its options, help and examples; pure. Only the command asked for gets a parser."""
 
 import argparse
-import os
 
 from slothtray.durations import parse_duration
 from slothtray.errors import SlothtrayError, Usage
@@ -32,6 +31,7 @@ class Command:
     """One command. ``words`` is what follows the options ("" for nothing); ``module`` in ``cli.commands`` runs it.
 
     ``many`` says how many words: "" none, "?" one or none, "1" one, "+" some, "*" any number, "command": the rest as it is.
+    ``brief`` is what the overview says of it, in 26 characters at most.
     """
 
     def __init__(
@@ -44,9 +44,11 @@ class Command:
         many: str = "",
         detail: str = "",
         examples: tuple[str, ...] = (),
+        brief: str = "",
     ) -> None:
         self.name, self.summary, self.module, self.options = name, summary, module, options
         self.words, self.many, self.detail, self.examples = words, many, detail, examples
+        self.brief = brief or summary.partition(". ")[0].rstrip(".").lower()
 
 
 class Parsed:
@@ -88,9 +90,12 @@ class Parsed:
 def whole_number(text: str) -> int:
     """A whole number. Raises ``Usage``."""
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
         raise Usage(f"{text!r} is not a whole number") from None
+    if abs(number) > LARGEST:
+        raise Usage(f"{text} is too large a number")
+    return number
 
 
 def load_ceiling(text: str) -> float:
@@ -106,6 +111,11 @@ def load_ceiling(text: str) -> float:
     return value
 
 
+WIDTH = 80
+"""Columns that help is made for, whatever the terminal has: longer lines are harder to read, and a narrower one is rare."""
+
+LARGEST = 10**15
+
 JSON = Option(("--json",), "print JSON for programs")
 PRIORITY = Option(("-p", "--priority"), "-20 to 19, higher runs first (0)", "N", whole_number)
 MAX_RUNTIME = Option(("-t", "--max-runtime"), "kill the job and all it started after this long", "DUR", parse_duration)
@@ -113,17 +123,20 @@ ATTEMPTS = Option(("--attempts",), "try this often when it fails, 2, 4, 8 … s 
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Asks for the terminal's width only when something is printed: argparse makes one for each option just to check it."""
+    """For 80 columns, with one line an option: its value is named once, not after each of its names."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=int(os.environ.get("COLUMNS") or 0) or 100)
+        super().__init__(prog, max_help_position=26, width=WIDTH)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        return " ".join([", ".join(action.option_strings), *([action.metavar] if isinstance(action.metavar, str) else [])])
 
 
 class _Parser(argparse.ArgumentParser):
     """argparse's, but a mistake is a ``Usage`` that is raised, not an exit with two lines."""
 
     def error(self, message: str) -> "NoReturn":
-        raise Usage(message, f"see `{self.prog} --help`")
+        raise Usage(message.removeprefix("argument "), f"see `{self.prog} --help`")
 
 
 def split(command: Command, args: "Sequence[str]") -> tuple[list[str], list[str], bool]:
@@ -189,11 +202,23 @@ def _examples(lines: "Sequence[str]") -> str:
 def parse(command: Command, args: "Sequence[str]") -> Parsed:
     """Parse what follows a command's name. Raises ``Usage``, or ``SystemExit`` after printing help."""
     options, words, verbatim = split(command, args)
-    namespace = parser_for(command).parse_args(options)
+    namespace, unknown = parser_for(command).parse_known_args(options)
+    if unknown:
+        raise _no_option(command, unknown[0])
     for option in command.options:
         _convert(option, namespace)
     _check_words(command, words)
     return Parsed(command, namespace, words, verbatim=verbatim)
+
+
+def _no_option(command: Command, word: str) -> Usage:
+    import difflib
+
+    name = word.partition("=")[0]
+    known = [name for option in command.options for name in option.names]
+    near = difflib.get_close_matches(name, known, n=1) or [one for one in known if len(name) > 3 and one.startswith(name)]
+    hint = f"did you mean {near[0]}?" if near else f"see `slothtray {command.name} --help`"
+    return Usage(f"`slothtray {command.name}` has no option {name}", hint)
 
 
 def _convert(option: Option, namespace: argparse.Namespace) -> None:

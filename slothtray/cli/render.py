@@ -4,6 +4,8 @@ import datetime as dt
 import os
 from typing import NamedTuple, TextIO
 
+from slothtray.cli.columns import fit, pad, width
+from slothtray.config import Config
 from slothtray.model import NEVER, Event, Job, State
 from slothtray.paths import Paths
 from slothtray.text import clean, duration_words
@@ -18,8 +20,8 @@ def moment(wall: float | None) -> str | None:
     return dt.datetime.fromtimestamp(wall, dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def job_json(job: Job, paths: Paths, attempts: int, reason: str | None = None) -> dict[str, object]:
-    """JOB of the contract (DESIGN 12). ``attempts``: the limit that the config gives a job without its own."""
+def job_json(job: Job, paths: Paths, config: Config, reason: str | None = None) -> dict[str, object]:
+    """JOB of the contract (DESIGN 12). ``config`` gives the limits of a job without its own."""
     return {
         "id": job.id,
         "state": str(job.state),
@@ -30,8 +32,8 @@ def job_json(job: Job, paths: Paths, attempts: int, reason: str | None = None) -
         "attempts": job.attempts,
         "failures": job.failures,
         "interruptions": job.interruptions,
-        "max_attempts": job.max_attempts if job.max_attempts is not None else attempts,
-        "max_runtime": job.max_runtime,
+        "max_attempts": job.max_attempts if job.max_attempts is not None else config.attempts,
+        "max_runtime": job.max_runtime if job.max_runtime is not None else config.max_runtime,
         "exit_code": job.exit_code,
         "signal": job.signal,
         "message": job.message,
@@ -64,8 +66,16 @@ def what_of(job: Job, now: float, reason: str | None = None, usual: float | None
     elif job.state is State.HELD:
         words = [job.reason or ""]
     else:
-        words = [job.message or "", ago(now - job.finished_at) if job.finished_at else ""]
+        words = [job.message or "", took(job), ago(now - job.finished_at) if job.finished_at else ""]
     return clean(", ".join(word for word in words if word))
+
+
+def took(job: Job) -> str:
+    """How long a job that ended well took, where that is a second or more; a failure's words tell it already."""
+    if job.state is not State.DONE or job.started_at is None or job.finished_at is None:
+        return ""
+    seconds = job.finished_at - job.started_at
+    return f"took {duration_words(seconds)}" if seconds >= 1 else ""
 
 
 def ago(seconds: float) -> str:
@@ -85,9 +95,14 @@ def waiting_words(job: Job, now: float, reason: str | None) -> str:
     return "; ".join(text for text in (reason, job.reason) if text)
 
 
+LONGEST_NAME = 1000
+"""Characters that are looked at: no list is so wide, and a command may have a million."""
+
+
 def name_of(job: Job) -> str:
     """How a list names a job: its command, after its label if it has one."""
-    return clean(f"{job.label}: {job.command}" if job.label else job.command)
+    text = f"{job.label}: {job.command}" if job.label else job.command
+    return clean(text[:LONGEST_NAME])
 
 
 COLOURS = {
@@ -100,6 +115,9 @@ COLOURS = {
 }
 
 
+PLAIN = "\x1b[0m"
+
+
 def wants_colour(stream: TextIO) -> bool:
     """Whether to colour: a terminal that can, and a person who doesn't mind (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in (None, "dumb")
@@ -108,7 +126,7 @@ def wants_colour(stream: TextIO) -> bool:
 def painted(text: str, state: State, *, colour: bool) -> str:
     """The text in the state's colour."""
     code = COLOURS[state] if colour else ""
-    return f"\x1b[{code}m{text}\x1b[0m" if code else text
+    return f"\x1b[{code}m{text}{PLAIN}" if code else text
 
 
 class Row(NamedTuple):
@@ -122,28 +140,42 @@ class Row(NamedTuple):
     what: str
 
 
-def table(rows: list[Row], width: int, *, colour: bool = False) -> str:
-    """A list in aligned columns that fits ``width``: the name gives way first, then the last. Priorities only where one is set."""
+PIPE_WIDTH = 200
+
+
+def list_width(stream: TextIO) -> int:
+    """The cells a list may take: the terminal's, or what COLUMNS says; for a pipe enough to find most commands in."""
+    if not stream.isatty() and not os.environ.get("COLUMNS"):
+        return PIPE_WIDTH
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
+def table(rows: list[Row], cells: int, *, colour: bool = False) -> str:
+    """A list in columns that fit into ``cells``: the name gives way first, then the last. Priorities only where one is set."""
     fixed = [("ID", [row.number for row in rows]), ("STATE", [row.state + row.flag for row in rows])]
     if any(row.priority != "0" for row in rows):
         fixed.append(("PRI", [row.priority for row in rows]))
-    widths = [max(map(len, [title, *cells])) for title, cells in fixed]
-    room = max(20, width - sum(widths) - 2 * (len(widths) + 1))
-    longest = max((len(row.what) for row in rows), default=0)
-    name = max(min(max(map(len, ["COMMAND", *(row.name for row in rows)])), room - min(longest, room // 2)), 8)
+    widths = [max(map(len, [title, *column])) for title, column in fixed]
+    room = max(20, cells - sum(widths) - 2 * (len(widths) + 1))
+    longest = max((width(row.what) for row in rows), default=0)
+    name = max(min(max(map(width, ["COMMAND", *(row.name for row in rows)])), room - min(longest, room // 2)), 8)
     lines = ["  ".join([*(title.ljust(size) for (title, _), size in zip(fixed, widths, strict=True)), "COMMAND"])]
     for place, row in enumerate(rows):
-        cells = [cells[place].ljust(size) for (_, cells), size in zip(fixed, widths, strict=True)]
-        cells[1] = painted(cells[1], row.state, colour=colour)
-        lines.append("  ".join([*cells, clean(row.name, name).ljust(name), clean(row.what, max(8, room - name))]).rstrip())
+        shown = [column[place].ljust(size) for (_, column), size in zip(fixed, widths, strict=True)]
+        shown[1] = painted(shown[1], row.state, colour=colour)
+        lines.append("  ".join([*shown, pad(fit(row.name, name), name), fit(row.what, max(8, room - name))]).rstrip())
     return "\n".join(lines)
 
 
-def job_text(job: Job, events: list[Event], paths: Paths, now: float, usual: float | None = None) -> str:
-    """All about one job, a fact a line, then its history."""
+def job_text(
+    job: Job, events: list[Event], paths: Paths, now: float, reason: str | None = None, usual: float | None = None
+) -> str:
+    """All about one job, a fact a line, then its history. ``reason``: why it waits."""
     facts: list[tuple[str, object]] = [
         ("job", job.id),
-        ("state", f"{job.state}: {what}" if (what := what_of(job, now, usual=usual)) else job.state),
+        ("state", f"{job.state}: {what}" if (what := what_of(job, now, reason, usual)) else job.state),
         ("hint", hint(job)),
         ("command", clean(job.command)),
         ("label", job.label),
@@ -155,7 +187,7 @@ def job_text(job: Job, events: list[Event], paths: Paths, now: float, usual: flo
         ("after", f"job {job.after}" if job.after else None),
         ("expires", local(job.expires_at) if job.expires_at else None),
         ("not passed on", ", ".join(clean(name) for name in job.dropped) or None),
-        ("log", paths.log(job.id)),
+        ("log", clean(paths.log(job.id))),
     ]
     lines = [f"{name + ':':<14} {value}" for name, value in facts if value is not None]
     lines += ["", *(f"{local(event.at)}  {event.kind}  {clean(event.detail)}".rstrip() for event in events)]
@@ -167,7 +199,7 @@ def hint(job: Job) -> str | None:
     message = job.message or ""
     if job.exit_code == COMMAND_NOT_FOUND:
         return "aliases and functions of your shell are not there in a job: put them into a script"
-    if message.startswith("could not start") and "No such file" in message and " " in job.command and job.argv[1:2] != ("-c",):
+    if message.startswith("could not start") and "No such file" in message and len(job.argv) > 1 and job.argv[1] != "-c":
         return 'for what only a shell knows (pipes, builtins, cd), quote all as one argument: slothtray add "…"'
     return None
 

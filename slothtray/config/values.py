@@ -24,7 +24,7 @@ class Auto:
 AUTO = Auto()
 
 
-def ceiling(value: object) -> float | None | Auto:
+def ceiling(value: object) -> float | Auto | None:
     """A load above 0; None for "off", ``AUTO`` for "auto"."""
     word = _word(value)
     if word == "off":
@@ -47,10 +47,9 @@ def duration(least: float = 0.0, never: str = "") -> "Convert":
         seconds = _seconds(value)
         if seconds is None:
             raise Bad(wanted)
-        if seconds < least or (never and seconds == 0):
-            raise Bad(f"use at least {duration_words(max(least, 1.0))}" + (f", or {never}" if never else ""))
-        if seconds > LONGEST:
-            raise Bad("use less than a hundred years" + (f", or {never}" if never else ""))
+        if not least <= seconds <= LONGEST:
+            limit = f"at least {duration_words(least)}" if seconds < least else "less than a hundred years"
+            raise Bad(f"use {limit}" + (f", or {never}" if never else ""))
         return seconds
 
     return convert
@@ -171,13 +170,22 @@ def as_words(value: object) -> str:
 
 
 def from_words(text: str, like: object) -> object:
-    """The TOML value that was typed; ``like`` is the key's default, which tells a list from the rest."""
+    """The TOML value that was typed; ``like`` is the key's default, which tells a list from the rest. As in the file will do."""
     word = text.strip()
     if isinstance(like, list):
-        return [part.strip() for part in word.split(",") if part.strip()]
+        inner = word[1:-1] if word.startswith("[") and word.endswith("]") else word
+        parts = (_unquoted(part) for part in inner.split(","))
+        return [part for part in parts if part]
+    word = _unquoted(word)
     for kind in (int, float):
         try:
             return kind(word)
         except ValueError:
             continue
     return word
+
+
+def _unquoted(text: str) -> str:
+    word = text.strip()
+    quoted = len(word) >= 2 and word[0] == word[-1] and word[0] in "\"'"
+    return word[1:-1] if quoted else word

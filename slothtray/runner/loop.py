@@ -5,6 +5,7 @@ import select
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from slothtray.clock import Clock
 from slothtray.config import Watched
@@ -30,15 +31,20 @@ class Loop:
     """
 
     def __init__(self, paths: Paths, settings: Watched, tell: Tell, sleep: SleepSignal, clock: Clock | None = None) -> None:
-        folder.prepare(paths)
-        self._lock = folder.FolderLock(paths)
-        self._bell = Doorbell(paths)
         self._sleep = sleep
         self._tell = tell
         self._stopping = False
         self._busy_since: float | None = None
         self._trouble = 0
-        self.runner = Runner(paths, settings, folder.machine_id(), self._bell.press, tell, clock)
+        with ExitStack() as undo:
+            undo.callback(sleep.close)
+            folder.prepare(paths)
+            self._lock = folder.FolderLock(paths)
+            undo.callback(self._lock.release)
+            self._bell = Doorbell(paths)
+            undo.callback(self._bell.close)
+            self.runner = Runner(paths, settings, folder.machine_id(), self._bell.press, tell, clock)
+            undo.pop_all()
 
     def stop(self) -> None:
         """End ``run()`` at once. From any thread, or from a signal handler."""
@@ -145,6 +151,12 @@ class LoopThread:
     def ring(self) -> None:
         """Look now."""
         if self._loop is not None:
+            self._loop.ring()
+
+    def remark(self, words: str) -> None:
+        """Let `list` say this of the app, from now on until it ends; "" takes it back. From any thread."""
+        if self._loop is not None:
+            self._loop.runner.remark = words
             self._loop.ring()
 
     def join(self, timeout: float | None = None) -> None:

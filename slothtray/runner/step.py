@@ -8,6 +8,7 @@ from typing import NamedTuple
 from slothtray import policy
 from slothtray.clock import Clock
 from slothtray.config import Config, Watched
+from slothtray.crashpoint import crash_point
 from slothtray.errors import DatabaseBusy
 from slothtray.model import Job, Load, Notice, Snapshot, State
 from slothtray.paths import Paths
@@ -59,20 +60,24 @@ class Runner:
         self.config = settings.current()
         self.clock = clock or Clock()
         self._launcher = launcher or Launcher()
-        self.queue = Queue(paths.database, self.clock, patience=patience, backoff_cap=self.config.backoff_cap)
+        self.queue = Queue(paths.database, self.clock, backoff_cap=self.config.backoff_cap)
         self._database = self.queue.database
         self._boot = self.clock.boot_id()
         self._watch = ClockWatch(self.clock)
         self._first = True
         self._attempt: Attempt | None = None
         self._own = self._own_of_last_runner()
+        self._database.set_patience(patience)  # till here as long as a command would wait: now there is a select to go back to
         self._load: Load | None = None
         self._load_since: float | None = None
         self._woke_at = self._ended_at = float("-inf")
         self._storage = ""
         self._said: tuple[object, ...] = ()
         self._said_at = float("-inf")
-        self._reclaimed: list[Job] = []
+        self._bulletin = telling.Bulletin(paths, tell.notice)
+        self._absence = ""
+        self.remark = ""
+        """What the app has to say of itself in `list`. May be set from another thread, with a ring after it."""
         self.snapshot: Snapshot | None = None
         """What was last told to the tray."""
         self.failures = 0
@@ -86,9 +91,11 @@ class Runner:
         self._look_at_clocks()
         job = self._settle_running()
         wait = None
+        self._expire()
         if job is None:
             job, wait = self._start_next()
-        self._flush_reclaimed()
+        self._bulletin.flush(self.config, self.clock.wall(), self.clock.awake(), self._absence)
+        self._absence = ""
         self._say(job, wait)
         return self._until_next(job, wait)
 
@@ -123,6 +130,7 @@ class Runner:
         for name, old, new in zip(Config._fields, before, self.config, strict=True):
             if old != new:
                 log.info("config: %s is %s now, was %s", name, new, old)
+                self._said = ()  # the figures in the status row are not to wait for the next interval
         problem = self._settings.news()
         if problem:
             log.warning("%s", problem)
@@ -134,7 +142,10 @@ class Runner:
     def _look_at_clocks(self) -> None:
         slept, stepped = self._watch.look()
         now = self.clock.wall()
+        if self._first:
+            self._absence = "while slothtray was not running"
         if slept:
+            self._absence = "while the machine was asleep"
             log.info("slept %s", duration_words(slept))
             self._woke_at = self.clock.awake()
             with self._database.write():
@@ -160,11 +171,13 @@ class Runner:
             return True
         evidence, record = settle.gather(job, self.paths, self.clock, self._machine, attempt.record if attempt else None)
         verdict = policy.verdict(evidence)
+        crash_point("judged")
         if verdict is Verdict.WAIT_LEASE:
             return True
         if verdict is Verdict.ADOPT and self._adopt(job):
             return True
         change = settle.change_for(verdict, job, record, self.paths, self.config, self.clock.wall())
+        crash_point("swept")
         self._end(job, change, began=record is not None and record.started is not None)
         return False
 
@@ -174,15 +187,19 @@ class Runner:
         if self._attempt is None:
             return False
         log.info("job %d: adopted run %s", job.id, job.run)
+        crash_point("adopting")
         with self._database.write():
             note(self._database, job.id, self.clock.wall(), "adopted", str(job.run))
+        crash_point("adopted")
         if self._tell.started:
             self._tell.started(job)
         return True
 
     def _pass_on_cancel(self, job: Job, attempt: Attempt) -> None:
         if job.cancel_requested and not attempt.cancel_sent:
+            crash_point("cancelling")
             attempt.cancel()
+            crash_point("cancel passed on")
 
     def _end(self, job: Job, change: policy.Change, *, began: bool) -> None:
         """Write how a run ended; only then is it forgotten here, so a busy database just means doing all this again."""
@@ -192,6 +209,8 @@ class Runner:
             # A cancel may have been asked for since the row was read.
             if current is None or not self.queue.apply(current, change, now):
                 log.warning("job %d: somebody else had settled run %s", job.id, job.run)
+            crash_point("ending")
+        crash_point("ended")
         if self._attempt is not None and self._attempt.run == job.run:
             self._attempt.close()
             self._attempt = None
@@ -202,30 +221,25 @@ class Runner:
     def _told_of(self, job: Job, change: policy.Change) -> None:
         log.info("job %d: %s (%s)", job.id, change.kind, change.detail)
         self.failures += change.to is State.FAILED
-        if change.kind == "reclaimed":
-            self._reclaimed.append(job)
         if self._tell.ended:
             self._tell.ended(job, change)
-        message = telling.notice(job, change, self.paths)
-        if message is not None and self._tell.notice:
-            self._tell.notice(message)
-
-    def _flush_reclaimed(self) -> None:
-        message = telling.reclaimed_notice(self._reclaimed)
-        self._reclaimed = []
-        if message is not None and self._tell.notice:
-            self._tell.notice(message)
+        self._bulletin.note(job, change, self.config)
+        if "empty" in self.config.notify_on and self._tell.notice and self.finished():
+            self._bulletin.note_empty()
 
     # --- the next one -----------------------------------------------------------------------------------------------------------
+
+    def _expire(self) -> None:
+        """Cancel what is too late to start, also while another job runs: who waits for it is told now, not hours later."""
+        now = self.clock.wall()
+        if reading.outlook(self._database, now).expired:
+            with self._database.write():
+                claim.make_due(self._database, now)
 
     def _start_next(self) -> tuple[Job | None, Wait | None]:
         """Start the next job if one is due and every gate is open: the job, or why it waits."""
         now = self.clock.wall()
         outlook = reading.outlook(self._database, now)
-        if outlook.expired:
-            with self._database.write():
-                claim.make_due(self._database, now)
-            outlook = reading.outlook(self._database, now)
         if not outlook.due and not outlook.start_now:
             self._load, self._load_since = None, None
             return None, None
@@ -263,6 +277,8 @@ class Runner:
             job = claim.take(self._database, claimant, self.clock.wall(), only_start_now=only_start_now)
             # Read here: a database that is busy after the commit would leave a claimed row without a start.
             captured = reading.environment(self._database, job.id) if job is not None else None
+            crash_point("claiming")
+        crash_point("claimed")
         return job if job is not None and self._launch(job, captured) else None
 
     def _launch(self, job: Job, captured: dict[str, str] | None) -> bool:
@@ -280,6 +296,7 @@ class Runner:
         """No run record, no start: the job goes back uncounted, and nothing starts until a record can be made."""
         self._storage = self._storage_words(error)
         log.warning("job %d: %s", job.id, self._storage)
+        crash_point("no record")
         columns: dict[str, object] = {"attempts": job.attempts - 1, "started_at": None}
         change = policy.Change(State.PENDING, "unstarted", self._storage, columns)
         with self._database.write():
@@ -307,12 +324,12 @@ class Runner:
         if wait is not None and self._tell.waiting:
             self._tell.waiting(wait)
         state = self._state(job, wait, now)
-        key = (state, wait.gate if wait else None)
+        key = (state, wait.gate if wait else None, self.remark)
         fresh = (*key, wait.reason if wait else None)
         due = self.clock.awake() - self._said_at >= self.config.interval
-        if key != self._said[:2] or (fresh != self._said and due):
-            self._write_status(state, wait, now)
-            self._said, self._said_at = fresh, self.clock.awake()
+        if key != self._said[:3] or (fresh != self._said and due):
+            written = self._write_status(state, wait, now)
+            self._said, self._said_at = fresh if written else (), self.clock.awake()
         if self._tell.snapshot:
             self.snapshot = telling.snapshot(self._database, wait, self._load, now, self._settings.problem)
             self._tell.snapshot(self.snapshot)
@@ -321,24 +338,26 @@ class Runner:
         paused = status.pause_of(self._database, now) is not None
         return str(policy.face(running=job is not None, paused=paused, waiting=wait is not None))
 
-    def _write_status(self, state: str, wait: Wait | None, now: float) -> None:
+    def _write_status(self, state: str, wait: Wait | None, now: float) -> bool:
         gate, reason, since, until = wait or (None, None, None, None)
-        said = status.Status(state, gate, reason, since, until, self._load, now)
+        said = status.Status(state, gate, reason, since, until, self._load, now, self.remark or None)
         own = None if self._own.at is None else (self._own.average, self._own.at, self._boot)
         try:
             with self._database.write():
                 status.say(self._database, said, own)
         except DatabaseBusy:
             log.info("the status was not written: the database is busy")
+            return False
+        return True
 
     def _until_next(self, job: Job | None, wait: Wait | None) -> float:
         now = self.clock.wall()
-        if job is not None:
-            return self._while_running()
-        limits = [FLOOR]
+        limits = [FLOOR if job is None else self._while_running()]
         outlook = reading.outlook(self._database, now)
         if outlook.next_due is not None:
             limits.append(outlook.next_due - now)
+        if job is not None:
+            return max(0.0, min(limits))
         if wait is not None:
             limits.append(self._until_gate(wait, now))
         elif outlook.due:

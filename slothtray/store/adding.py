@@ -52,6 +52,8 @@ class NewJob:
         self.label, self.priority, self.not_before = label, priority, not_before
         self.max_attempts, self.max_runtime, self.once, self.hold = max_attempts, max_runtime, once, hold
         self.after, self.expires_at, self.unique = after, expires_at, unique
+        self.met_namesake = False
+        """Set by ``insert`` when a unique job was there already."""
 
 
 def check(job: NewJob) -> None:
@@ -85,13 +87,13 @@ def insert(database: Database, job: NewJob, now: float) -> int:
     """Store one checked job in the caller's transaction; its id, or that of the living namesake of a unique one."""
     namesake = _living_namesake(database, job)
     if namesake is not None:
+        job.met_namesake = True
         return namesake
-    not_before, state = job.not_before, State.HELD if job.hold else State.PENDING
-    if job.after is not None:
-        not_before = max(not_before, _wait_for(database, job.after))
+    state = State.HELD if job.hold else State.PENDING
+    waits = job.after is not None and _has_to_wait_for(database, job.after)
     number = database.insert(
-        "INSERT INTO jobs (state, command, argv, cwd, env, umask, dropped, label, fingerprint, priority, not_before, max_attempts,"
-        " max_runtime, once, after, expires_at, reason, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO jobs (state, command, argv, cwd, env, umask, dropped, label, fingerprint, priority, not_before, earliest,"
+        " max_attempts, max_runtime, once, after, expires_at, reason, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             str(state),
             encode(job.command),
@@ -103,7 +105,8 @@ def insert(database: Database, job: NewJob, now: float) -> int:
             job.label,
             fingerprint(job.command, job.cwd),
             job.priority,
-            not_before,
+            NEVER if waits else job.not_before,
+            job.not_before,
             job.max_attempts,
             job.max_runtime,
             job.once,
@@ -130,11 +133,11 @@ def _living_namesake(database: Database, job: NewJob) -> int | None:
     return None if row is None else int(row["id"])
 
 
-def _wait_for(database: Database, after: int) -> float:
-    """``not_before`` for a job that waits for ``after``: never (until it is done), or now when it is done already."""
+def _has_to_wait_for(database: Database, after: int) -> bool:
+    """Whether ``after`` is still to be done. Raises when it never will be, or isn't there."""
     first = get(database, after)
     if first is None:
         raise UnknownJob(f"there is no job {after} to wait for", "`slothtray list` shows the ids")
     if first.state in FINISHED and first.state is not State.DONE:
         raise Refused(f"job {after} {first.state}, so what waits for it would never run", f"`slothtray retry {after}` first")
-    return 0.0 if first.state is State.DONE else NEVER
+    return first.state is not State.DONE

@@ -16,7 +16,9 @@ FRESH: dict[str, object] = {
     "cancel_requested": 0,
     "not_before": 0,
     "backoff": None,
+    "start_now": 0,
     "reason": None,
+    "started_at": None,
     "finished_at": None,
     "seen": 1,
 }
@@ -32,10 +34,22 @@ def move(
 ) -> bool:
     """Change ``job``'s state in the caller's transaction; False when the row is no longer as ``job`` says (someone was first).
 
-    What waits for the job with ``--after`` is set free or cancelled with it.
+    What waits for the job with ``--after`` is set free or cancelled with it, and what waits for that.
     """
+    if not _change(database, job, to, kind, now, detail, columns or {}):
+        return False
+    # Not by recursion: a chain of a thousand jobs, each after the one before, is an evening's shell loop.
+    over = [(job.id, to)] if to in FINISHED else []
+    while over:
+        over += _settle_dependents(database, *over.pop(0), now)
+    return True
+
+
+def _change(
+    database: Database, job: "Job", to: State, kind: str, now: float, detail: str, columns: dict[str, object]
+) -> bool:
     check_transition(job.state, to, kind)
-    fields: dict[str, object] = {"state": str(to), **(columns or {})}
+    fields: dict[str, object] = {"state": str(to), **columns}
     for name in ("message", "reason"):
         if isinstance(fields.get(name), str):
             fields[name] = _storable(str(fields[name]))
@@ -47,20 +61,24 @@ def move(
     if changed != 1:
         return False
     note(database, job.id, now, kind, detail)
-    if to in FINISHED:
-        _settle_dependents(database, job.id, to, now)
     return True
 
 
-def _settle_dependents(database: Database, job: int, state: State, now: float) -> None:
-    rows = database.rows(f"SELECT {JOB_COLUMNS} FROM jobs WHERE after = ? AND state IN ('pending', 'held')", (job,))  # noqa: S608
-    for waiting in map(to_job, rows):
-        if state is State.DONE:
-            database.execute("UPDATE jobs SET not_before = 0 WHERE id = ? AND not_before = ?", (waiting.id, NEVER))
-        else:
-            reason = f"job {job} {state}"
-            columns: dict[str, object] = {"reason": reason, "message": reason, "finished_at": now}
-            move(database, waiting, State.CANCELLED, "dependency failed", now, reason, columns)
+def _settle_dependents(database: Database, job: int, state: State, now: float) -> list[tuple[int, State]]:
+    """Let go, or cancel, what waits for a job that is over; the jobs that are over with it."""
+    cancelled: list[tuple[int, State]] = []
+    # One that was set free once, or told to start, no longer waits: the other one's retry is no business of its own.
+    waiting = "after = ? AND not_before = ? AND state IN ('pending', 'held')"
+    if state is State.DONE:
+        database.execute(f"UPDATE jobs SET not_before = earliest WHERE {waiting}", (job, NEVER))  # noqa: S608 - a constant
+        return cancelled
+    for row in database.rows(f"SELECT {JOB_COLUMNS} FROM jobs WHERE {waiting} ORDER BY id", (job, NEVER)):  # noqa: S608
+        dependent = to_job(row)
+        reason = f"job {job} {state}"
+        columns: dict[str, object] = {"reason": reason, "message": reason, "finished_at": now}
+        if _change(database, dependent, State.CANCELLED, "dependency failed", now, reason, columns):
+            cancelled.append((dependent.id, State.CANCELLED))
+    return cancelled
 
 
 def _storable(text: str) -> str:

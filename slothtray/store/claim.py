@@ -22,6 +22,8 @@ SELECT (
 ) AS id
 FROM level WHERE level.priority IS NOT NULL AND id IS NOT NULL LIMIT 1
 """
+EXPIRING = "state IN ('pending', 'held') AND expires_at IS NOT NULL AND started_at IS NULL"
+"""A job that has been started was in time: when it is interrupted or fails, it is not too late for its next attempt."""
 START_NOW = "SELECT id FROM jobs WHERE state = 'pending' AND start_now = 1 ORDER BY id LIMIT 1"
 
 
@@ -56,6 +58,8 @@ def take(database: Database, claimant: Claimant, now: float, *, only_start_now: 
         "lease_until": claimant.lease_until,
         "attempts": job.attempts + 1,
         "started_at": now,
+        # Told to start now, it no longer waits for its time or for another job: not after an interruption either.
+        "not_before": 0,
         "backoff": None,
         "start_now": 0,
         "reason": None,
@@ -80,13 +84,13 @@ def make_due(database: Database, now: float) -> None:
 
 def clamp_backoff(database: Database, now: float) -> None:
     """After the wall clock was set back: no backoff lasts longer than it was meant to. In the caller's transaction."""
-    sql = "UPDATE jobs SET not_before = ? + backoff WHERE state = 'pending' AND backoff IS NOT NULL AND not_before > ? + backoff"
+    sql = "UPDATE jobs SET not_before = ? + backoff WHERE state = 'pending' AND backoff IS NOT NULL AND not_before - backoff > ?"
     database.execute(sql, (now, now))
 
 
 def expired(database: Database, now: float) -> "list[Job]":
-    """The jobs whose time to start by has passed."""
-    sql = f"SELECT {JOB_COLUMNS} FROM jobs WHERE state IN ('pending', 'held') AND expires_at IS NOT NULL AND expires_at <= ?"  # noqa: S608
+    """The jobs whose time to start by has passed before they were started, in the order in which it passed."""
+    sql = f"SELECT {JOB_COLUMNS} FROM jobs WHERE {EXPIRING} AND expires_at <= ? ORDER BY expires_at, id"  # noqa: S608 - constants
     return [to_job(row) for row in database.rows(sql, (now,))]
 
 

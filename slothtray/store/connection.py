@@ -1,5 +1,6 @@
 """One SQLite connection with the settings that keep an acknowledged job through a power cut (DESIGN 5), and its errors as ours."""
 
+import errno
 import os
 import sqlite3
 
@@ -63,6 +64,10 @@ class Database:
         """The first row of a query, or None."""
         found = self.rows(sql, values)
         return found[0] if found else None
+
+    def set_patience(self, seconds: float) -> None:
+        """Wait so long for another program's lock from now on."""
+        self.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
     def count_steps(self, counter: list[int]) -> None:
         """Add one to ``counter[0]`` for each step of SQLite's machine: how tests count the work without a clock."""
@@ -145,12 +150,14 @@ def make_private_folder(path: str) -> None:
     """Make a folder with mode 0700 under any umask; one that exists is left as it is. Raises OSError."""
     if os.path.isdir(path):
         return
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         os.mkdir(path, 0o700)
     except FileExistsError:
-        return
-    os.chmod(path, 0o700)
+        if not os.path.isdir(path):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
+    else:
+        os.chmod(path, 0o700)
 
 
 def unusable(folder: str, error: OSError) -> StorageError:

@@ -1,6 +1,6 @@
 """A change to a job that has not started: which columns get which values, checked as a new job's would be."""
 
-from slothtray.model import Job
+from slothtray.model import NEVER, Job
 from slothtray.store.adding import NewJob, check, fingerprint
 from slothtray.store.rows import encode
 
@@ -35,4 +35,13 @@ class Edit:
         )
         changed = {name: value for name, value in self._values.items() if getattr(job, name) != value}
         written = {name: encode(value) if name in ("command", "argv", "cwd") else value for name, value in changed.items()}
+        if "not_before" in written:
+            written |= _new_time(job, written.pop("not_before"))
         return {**written, "fingerprint": fingerprint(new.command, new.cwd)}
+
+
+def _new_time(job: Job, not_before: object) -> dict[str, object]:
+    """A new time to wait for: instead of a backoff, but not instead of the job that this one waits for."""
+    if job.not_before == NEVER:
+        return {"earliest": not_before}
+    return {"not_before": not_before, "backoff": None}

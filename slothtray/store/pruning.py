@@ -15,10 +15,15 @@ def old(database: Database, before: float, *, failed: bool) -> list[int]:
     return [row["id"] for row in database.rows(sql, (before,))]
 
 
-def remove(database: Database, ids: list[int]) -> None:
-    """Forget these jobs and their events, in the caller's transaction."""
+def remove(database: Database, ids: list[int]) -> list[int]:
+    """Forget these jobs and their events, in the caller's transaction; those that went. One that was retried meanwhile stays."""
+    gone: list[int] = []
     for start in range(0, len(ids), AT_ONCE):
         some = ids[start : start + AT_ONCE]
         marks = ",".join("?" * len(some))
+        some = [row["id"] for row in database.rows(f"SELECT id FROM jobs WHERE {FINAL} AND id IN ({marks})", some)]  # noqa: S608
+        marks = ",".join("?" * len(some))
+        gone += some
         database.execute(f"DELETE FROM events WHERE job IN ({marks})", some)  # noqa: S608 - question marks
         database.execute(f"DELETE FROM jobs WHERE id IN ({marks})", some)  # noqa: S608
+    return gone

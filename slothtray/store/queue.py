@@ -128,15 +128,25 @@ class Queue:
         now = self.clock.wall()
         with self.database.write():
             current = self.get(job.id)
-            if current is None or current.run != job.run:
+            if current is None or not _same_run(current, job):
                 return False
             columns: dict[str, object] = {"message": message, "exit_code": exit_code, "finished_at": now, "unstarted": 0}
             change = after_failure(current, message, now, columns, current.max_attempts or LIBRARY_ATTEMPTS, self.backoff_cap)
             return self.apply(current, change, now)
 
     def apply(self, job: "Job", change: "Change", now: float) -> bool:
-        """Write one change out of ``policy``, in the caller's transaction."""
-        return move(self.database, job, change.to, change.kind, now, change.detail, change.columns)
+        """Write how an attempt ended, in the caller's transaction; False when that run of the job was over already.
+
+        A cancel that was asked for since ``job`` was read counts: the row never waits, or is held, with it.
+        """
+        current = self.get(job.id)
+        if current is None or not _same_run(current, job):
+            return False
+        if current.cancel_requested:
+            from slothtray.policy import cancelled_meanwhile
+
+            change = cancelled_meanwhile(change, now)
+        return move(self.database, current, change.to, change.kind, now, change.detail, change.columns)
 
     def _settle_running(self, prober: "Prober", now: float) -> None:
         from slothtray.store import reading
@@ -164,3 +174,8 @@ class Queue:
         if job.boot == boot and job.lease_until is not None and self.clock.awake() < job.lease_until:
             return None
         return after_interruption(job, "its lease ran out", self.clock.wall())
+
+
+def _same_run(current: "Job", job: "Job") -> bool:
+    """Whether the row still is the run that ``job`` was read as. Its run-id alone doesn't say so: that stays after the end."""
+    return current.state is State.RUNNING and current.run == job.run

@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 from slothtray.model import FINISHED, NEVER, Event, Job, State
 from slothtray.store.adding import fingerprint
-from slothtray.store.claim import NEXT
+from slothtray.store.claim import EXPIRING, NEXT
 from slothtray.store.connection import Database
 from slothtray.store.rows import JOB_COLUMNS, encode, to_event, to_job
 
 _SELECT = f"SELECT {JOB_COLUMNS} FROM jobs"  # noqa: S608 - a constant
 _FINISHED = "state IN ('done', 'failed', 'cancelled')"
+"""What the index of finished jobs is of; a query must say it to be served by that."""
 
 
 class Counts(NamedTuple):
@@ -32,15 +33,14 @@ class Outlook(NamedTuple):
 
 
 def counts(database: Database) -> Counts:
-    """The counts, each from an index of its own."""
-    row = database.row(
-        "SELECT (SELECT count(*) FROM jobs WHERE state = 'pending') AS pending,"
-        " (SELECT count(*) FROM jobs WHERE state = 'running') AS running,"
-        " (SELECT count(*) FROM jobs WHERE state = 'held') AS held,"
-        " (SELECT count(*) FROM jobs WHERE seen = 0 AND state = 'failed') AS unseen"
-    )
-    assert row is not None
-    return Counts(row["pending"], row["running"], row["held"], row["unseen"])
+    """The counts that matter now."""
+    tally = _tally(database)
+    return Counts(tally["pending"], tally["running"], tally["held"], tally["unseen"])
+
+
+def _tally(database: Database) -> dict[str, int]:
+    """How many jobs there are in each state, and ``unseen``; the schema's triggers keep it."""
+    return {row["what"]: row["jobs"] for row in database.rows("SELECT what, jobs FROM tally")}
 
 
 def outlook(database: Database, now: float) -> Outlook:
@@ -49,9 +49,11 @@ def outlook(database: Database, now: float) -> Outlook:
         "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'pending' AND not_before > 0 AND not_before <= ?)"  # noqa: S608
         f" OR ({NEXT}) IS NOT NULL AS due,"
         " EXISTS (SELECT 1 FROM jobs WHERE state = 'pending' AND start_now = 1) AS start_now,"
-        " (SELECT min(not_before) FROM jobs WHERE state = 'pending' AND not_before > 0) AS next_due,"
-        " (SELECT min(expires_at) FROM jobs WHERE state IN ('pending', 'held') AND expires_at IS NOT NULL) AS next_expiry",
-        (now,),
+        # Not what is due by now: behind a shut gate it would ask for the next look at once, and for ever. In this order, as the
+        # first of the two bounds is the one that the index is entered by; the other makes it the index of the delayed ones.
+        " (SELECT min(not_before) FROM jobs WHERE state = 'pending' AND not_before > ? AND not_before > 0) AS next_due,"
+        f" (SELECT min(expires_at) FROM jobs WHERE {EXPIRING}) AS next_expiry",
+        (now, now),
     )
     assert row is not None
     moments = [row[name] for name in ("next_due", "next_expiry") if row[name] not in (None, NEVER)]
@@ -76,8 +78,7 @@ def next_up(database: Database, limit: int) -> list[Job]:
 
 def recent(database: Database, limit: int) -> list[Job]:
     """The last finished jobs, the newest first."""
-    sql = f"{_SELECT} WHERE {_FINISHED} ORDER BY finished_at DESC, id DESC LIMIT ?"
-    return [to_job(row) for row in database.rows(sql, (limit,))]
+    return _last_finished(database, None, limit)
 
 
 def held(database: Database, limit: int) -> list[Job]:
@@ -101,7 +102,7 @@ def unfinished_exists(database: Database, now: float) -> bool:
 
 def late_backoff_exists(database: Database, now: float) -> bool:
     """Whether a backoff is longer than it was meant to be, because the wall clock was set back."""
-    sql = "SELECT 1 FROM jobs WHERE state = 'pending' AND backoff IS NOT NULL AND not_before > ? + backoff LIMIT 1"
+    sql = "SELECT 1 FROM jobs WHERE state = 'pending' AND backoff IS NOT NULL AND not_before - backoff > ? LIMIT 1"
     return database.row(sql, (now,)) is not None
 
 
@@ -146,11 +147,22 @@ def listed(database: Database, wanted: Wanted, unfinished: int, finished: int) -
         if wanted.state in (None, state):
             jobs += _some(database, f"state = '{state}'", wanted.label, order, unfinished - len(jobs))
     if wanted.state is None:
-        jobs += _some(database, _FINISHED, wanted.label, "finished_at DESC, id DESC", finished)
+        jobs += _last_finished(database, wanted.label, finished)
     elif wanted.state in FINISHED:
-        condition = f"{_FINISHED} AND state = '{wanted.state}'"
-        jobs += _some(database, condition, wanted.label, "finished_at DESC, id DESC", unfinished)
+        jobs += _finished_as(database, wanted.state, wanted.label, unfinished)
     return jobs
+
+
+def _last_finished(database: Database, label: str | None, limit: int) -> list[Job]:
+    """The last ones of each final state, and of these the last: the index is by state first."""
+    jobs = [job for state in FINISHED for job in _finished_as(database, state, label, limit)]
+    return sorted(jobs, key=lambda job: (job.finished_at or 0.0, job.id), reverse=True)[:limit]
+
+
+def _finished_as(database: Database, state: State, label: str | None, limit: int) -> list[Job]:
+    # With a label it is the label's index that serves; the condition of the other one only tempts SQLite to walk that.
+    condition = f"state = '{state}'" if label is not None else f"{_FINISHED} AND state = '{state}'"
+    return _some(database, condition, label, "finished_at DESC, id DESC", limit)
 
 
 def _some(database: Database, condition: str, label: str | None, order: str, limit: int) -> list[Job]:
@@ -162,10 +174,11 @@ def _some(database: Database, condition: str, label: str | None, order: str, lim
 
 def how_many(database: Database, wanted: Wanted) -> int:
     """How many jobs a list would have without its limits."""
-    conditions = [text for text, used in (("state = ?", wanted.state), ("label = ?", wanted.label)) if used is not None]
-    values = [str(value) for value in wanted if value is not None]
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    row = database.row(f"SELECT count(*) AS n FROM jobs{where}", values)  # noqa: S608 - constants
+    if wanted.label is None:
+        tally = _tally(database)
+        return sum(tally[state] for state in State if wanted.state in (None, state))
+    state = "" if wanted.state is None else f" AND state = '{wanted.state}'"
+    row = database.row(f"SELECT count(*) AS n FROM jobs WHERE label = ?{state}", (wanted.label,))  # noqa: S608 - a State
     return int(row["n"]) if row is not None else 0
 
 
@@ -183,9 +196,30 @@ def usual(database: Database, job: Job) -> float | None:
     return times[len(times) // 2] if times else None
 
 
+def version(database: Database) -> int:
+    """A number that is another one when somebody else has written since."""
+    row = database.row("PRAGMA data_version")
+    assert row is not None
+    return int(row[0])
+
+
+def next_due(database: Database) -> int | None:
+    """The job that will be claimed next; None when nothing is due. One that has come due since the last claim is left out."""
+    row = database.row(NEXT)
+    return int(row["id"]) if row is not None else None
+
+
+def first_delayed(database: Database) -> Job | None:
+    """The pending job that is due first of those that are not due yet; one that waits for another job comes last."""
+    rows = database.rows(f"{_SELECT} WHERE state = 'pending' AND not_before > 0 ORDER BY not_before LIMIT 1")
+    return to_job(rows[0]) if rows else None
+
+
 def unfinished_ids(database: Database) -> list[int]:
     """The ids of what is pending or running."""
-    return [row["id"] for row in database.rows("SELECT id FROM jobs WHERE state IN ('pending', 'running') ORDER BY id")]
+    # One query a state, as the indexes are of one state each: IN would look at every row, a sorted UNION as well.
+    queries = ("SELECT id FROM jobs WHERE state = 'running'", "SELECT id FROM jobs WHERE state = 'pending'")
+    return sorted(row["id"] for query in queries for row in database.rows(query))
 
 
 def ahead_of(database: Database, job: Job, now: float) -> int:

@@ -24,6 +24,8 @@ class Status(NamedTuple):
     until: float | None
     load: Load | None
     said_at: float | None
+    remark: str | None = None
+    """What the app has to say of itself (its icon is gone …)."""
 
 
 def pause_of(database: Database, now: float) -> Pause | None:
@@ -56,8 +58,8 @@ def say(database: Database, status: Status, own: tuple[float, float, str] | None
     awake = own or (None, None, None)
     database.execute(
         "UPDATE queue SET state=?, gate=?, reason=?, since=?, until=?, load_one=?, load_own=?, load_foreign=?, load_ceiling=?,"
-        " own_awake=?, own_boot=?, said_at=? WHERE one = 1",
-        (status.state, status.gate, status.reason, status.since, status.until, *load, *awake[1:], status.said_at),
+        " own_awake=?, own_boot=?, said_at=?, remark=? WHERE one = 1",
+        (status.state, status.gate, status.reason, status.since, status.until, *load, *awake[1:], status.said_at, status.remark),
     )
 
 
@@ -68,7 +70,8 @@ def status_of(database: Database) -> Status:
     load = None
     if row["load_one"] is not None:
         load = Load(row["load_one"], row["load_own"], row["load_foreign"], row["load_ceiling"])
-    return Status(row["state"], row["gate"], row["reason"], row["since"], row["until"], load, row["said_at"])
+    own = {name: row[name] for name in Status._fields if name != "load"}
+    return Status(load=load, **own)
 
 
 def own_load_of(database: Database) -> tuple[float, float, str] | None:

@@ -3,11 +3,15 @@
 import os
 import struct
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["SESSION", "SYSTEM"]
+
+SIGNALS_KEPT = 200
+"""Signals that wait to be asked for; of more the oldest are dropped."""
 
 
 class BusUnavailable(Exception):
@@ -47,6 +51,8 @@ class Signal(NamedTuple):
     interface: str
     member: str
     body: tuple[Any, ...]
+    sender: str = ""
+    """The unique name of the program that sent it."""
 
 
 class Bus:
@@ -58,11 +64,13 @@ class Bus:
     def __init__(self, kind: Kind, timeout: float) -> None:
         self._kind = kind
         self._timeout = timeout
+        self._signals: deque[Any] = deque(maxlen=SIGNALS_KEPT)
         with _losses(kind):
             try:
                 self._connection = _connect(_address(kind), timeout)
             except TimeoutError:
                 raise BusUnavailable(f"the {kind.lower()} bus does not answer") from None
+        self._keep_signals()
 
     def call(self, call: Call, timeout: float | None = None) -> Reply:
         """Call a method and wait for its answer. Raises TimeoutError, CallFailed, BusUnavailable."""
@@ -84,24 +92,36 @@ class Bus:
         name = "org.freedesktop.DBus"
         return self.call(Call(name, "/org/freedesktop/DBus", name, member, "s", (argument,)), timeout)
 
-    def subscribe(self, sender: str, path: str, interface: str, member: str) -> None:
-        """Ask for a signal; it arrives in ``drain``."""
+    def subscribe(self, sender: str, path: str, interface: str, member: str, timeout: float | None = None) -> None:
+        """Ask for a signal; it arrives in ``drain``, also when it came in during a call."""
         rule = f"type='signal',sender='{sender}',path='{path}',interface='{interface}',member='{member}'"
-        self.ask_bus("AddMatch", rule)
+        self.ask_bus("AddMatch", rule, timeout)
 
     def drain(self) -> list[Signal]:
         """Return the signals that have come in, without waiting. What came before the bus was lost is still returned."""
-        signals: list[Signal] = []
-        while True:
-            try:
+        lives = self.lives()
+        if not lives and not self._signals:
+            raise BusUnavailable(f"the {self._kind.lower()} bus is gone")
+        signals = [signal for message in self._signals for signal in _as_signal(message)]
+        self._signals.clear()
+        return signals  # where it is lost the next call finds it lost again
+
+    def lives(self) -> bool:
+        """Take in what has come, and tell whether the connection is still there. Returns at once."""
+        try:
+            while True:
                 with _losses(self._kind):
-                    signals += _as_signal(self._connection.receive(timeout=0))
-            except TimeoutError:
-                return signals
-            except BusUnavailable:
-                if signals:
-                    return signals  # the next call finds the bus gone again
-                raise
+                    self._connection.recv_messages(timeout=0)
+        except TimeoutError:
+            return True
+        except BusUnavailable:
+            return False
+
+    def _keep_signals(self) -> None:
+        """Keep the signals that come in, also while a call waits for its answer: jeepney would drop those."""
+        from jeepney import MatchRule
+
+        self._connection.filter(MatchRule(type="signal"), queue=self._signals)
 
     def fileno(self) -> int:
         """Return the socket's descriptor."""
@@ -166,4 +186,4 @@ def _as_signal(message: Any) -> list[Signal]:
         return []
     fields = message.header.fields
     path, interface, member = (fields.get(field, "") for field in (HeaderFields.path, HeaderFields.interface, HeaderFields.member))
-    return [Signal(path, interface, member, tuple(message.body))]
+    return [Signal(path, interface, member, tuple(message.body), fields.get(HeaderFields.sender, ""))]

@@ -21,6 +21,9 @@ LIMIT = 1_000_000
 _TEXT_TYPES = ("text/plain;charset=utf-8", "UTF8_STRING", "text/plain", "STRING")
 """The best first. STRING is latin-1 by X's own rules."""
 
+_HIDDEN = "x-kde-passwordManagerHint"
+"""The type by which password managers ask that what they have copied be shown and kept nowhere."""
+
 _REORDERING = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 _NOTHING_THERE = ("no selection", "nothing is copied", "not available")
 """How wl-paste and xclip say that there is no owner."""
@@ -149,6 +152,8 @@ def _read(tool: _Tool, deadline: float) -> str:
 
 def _text_type(listing: bytes) -> str:
     offered = listing.decode("ascii", "replace").split("\n")
+    if _HIDDEN in map(str.strip, offered):
+        raise ClipboardError("the clipboard holds a password")
     by_name = {name.strip().lower(): name.strip() for name in reversed(offered)}
     for wanted in _TEXT_TYPES:
         if wanted.lower() in by_name:

@@ -1,5 +1,6 @@
 """The queue folder and who holds it: one app a folder, by a lock that a kill -9 frees (DESIGN 7, 10)."""
 
+import errno
 import os
 import sys
 import time
@@ -15,14 +16,23 @@ def prepare(paths: Paths) -> None:
     """Make the folder and the folders in it, 0700 under any umask. Raises ``StorageError``."""
     for path in (paths.home, paths.runs, paths.logs, paths.backups):
         try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            if not os.path.isdir(path):
-                os.mkdir(path, 0o700)
-                os.chmod(path, 0o700)
+            _make(path)
         except OSError as error:
             raise StorageError(
                 f"the queue folder {paths.home} can't be used: {error.strerror or error}", "choose another with --home DIR"
             ) from error
+
+
+def _make(path: str) -> None:
+    """Make one folder and what is above it. It may be there, or another program may be making it just now."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
+    else:
+        os.chmod(path, 0o700)
 
 
 class FolderLock:

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 
+from slothtray.crashpoint import crash_point
 from slothtray.paths import Paths
 from slothtray.system import processes, records
 
@@ -65,10 +66,12 @@ class Attempt:
     def _wait(self) -> None:
         if self._process is not None:
             self._send_spec(self._process)
+            crash_point("spec sent")
         try:
             records.wait_for_release(self.look)
         except OSError:
             log.exception("waiting for the lock of run %s", self.run)
+        crash_point("lock free")
         if self._process is not None:
             self._process.wait()
         self.record = records.read(self.look)
@@ -112,12 +115,15 @@ class Launcher:
         is an attempt that is over at once, without an S in its record.
         """
         record = records.create(paths.run_record(run))
+        crash_point("record synced")
         try:
             look = records.open_for_look(paths.run_record(run))
             assert look is not None
             process = self._spawn(paths, run, record)
+            crash_point("supervisor born")
         finally:
             os.close(record)  # close, never unlock: the lock is the supervisor's now
+        crash_point("record given away")
         return Attempt(run, look, process, spec, ring)
 
     def adopt(self, paths: Paths, run: str, ring: Callable[[], None]) -> Attempt | None:
@@ -128,7 +134,7 @@ class Launcher:
     def _spawn(self, paths: Paths, run: str, record: int) -> "subprocess.Popen[bytes] | None":
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         stderr = os.open(paths.run_stderr(run), flags, 0o600)
-        inherited = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+        inherited = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "SLOTHTRAY_CRASH") if name in os.environ}
         try:
             if self._problem:
                 raise OSError(self._problem)

@@ -2,29 +2,16 @@
 
 import sys
 import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 from slothtray import text
 from slothtray.model import Notice
-from slothtray.system.bus import Bus, BusUnavailable, Call, CallFailed, time_left
+from slothtray.system.bubbles import APP, SHOWN_FOR, TIMEOUT, Bubbles
 from slothtray.system.ports import NotifyFailed
 
-APP = "slothtray"
 TITLE_LIMIT, BODY_LIMIT = 63, 255
 """In UTF-16 units: Windows' fields hold 64 and 256 with the NUL, and plyer raises in a thread of its own when more comes."""
-TIMEOUT = 3.0
-"""Seconds for one notification, all calls together."""
-SHOWN_FOR = 10
-"""Seconds an ordinary notice stays on the screen; an urgent one stays until it is looked at."""
-
-_NAME = "org.freedesktop.Notifications"
-_PATH = "/org/freedesktop/Notifications"
-_URGENCY_NORMAL, _URGENCY_CRITICAL = 1, 2
-_NOBODY = frozenset(f"org.freedesktop.DBus.Error.{name}" for name in ("ServiceUnknown", "NameHasNoOwner"))
-_SPAWN = "org.freedesktop.DBus.Error.Spawn."
-_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def system_notifier(icon: str = "") -> "PlyerNotifier":
@@ -37,7 +24,7 @@ class PlyerNotifier:
 
     def __init__(self, icon: str = "") -> None:
         self._icon = icon
-        self._desktop = Desktop() if sys.platform == "linux" else None
+        self._bubbles = Bubbles() if sys.platform == "linux" else None
         self._front: Any = None
         self._lock = threading.Lock()
 
@@ -45,17 +32,27 @@ class PlyerNotifier:
         """Show it. Raises NotifyFailed."""
         with self._lock:
             try:
-                self._front = self._front or _front(self._desktop)
+                self._front = self._front or _front(self._bubbles)
                 self._front.notify(**self._arguments(notice))
             except NotifyFailed:
                 raise
             except Exception as error:  # what a provider of plyer's own raises is up to its system
                 raise NotifyFailed(_one_line(error)) from error
 
+    def withdraw(self, job: int) -> None:
+        """Take a job's notice away, where that is possible. Raises NotifyFailed."""
+        if self._bubbles is not None:
+            self._bubbles.withdraw(job)
+
+    def listen(self, on_choice: Callable[[Notice, str], None]) -> None:
+        """Tell this what is chosen in a notice, where there is something to choose."""
+        if self._bubbles is not None:
+            self._bubbles.listen(on_choice)
+
     def close(self) -> None:
         """Let go of the connection. The next notice makes a new one."""
-        if self._desktop is not None:
-            self._desktop.close()
+        if self._bubbles is not None:
+            self._bubbles.close()
 
     def _arguments(self, notice: Notice) -> dict[str, Any]:
         arguments = {
@@ -66,8 +63,7 @@ class PlyerNotifier:
             "timeout": 0 if notice.urgent else SHOWN_FOR,
         }
         if sys.platform == "linux":
-            arguments["urgent"] = notice.urgent
-            arguments["tag"] = None if notice.job is None else f"job {notice.job}"
+            arguments["notice"] = notice
         if sys.platform == "win32":
             arguments["timeout"] = SHOWN_FOR  # plyer takes the balloon away at once for 0
         return arguments
@@ -91,7 +87,7 @@ def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _front(desktop: "Desktop | None") -> Any:
+def _front(bubbles: Bubbles | None) -> Any:
     """Return plyer's notification object, with our provider behind it on Linux and macOS.
 
     plyer would choose its own at the first call: on Linux dbus-python or notify-send (a title ``--help`` is lost, a hung daemon
@@ -100,8 +96,8 @@ def _front(desktop: "Desktop | None") -> Any:
     import plyer
 
     provider: Any = None
-    if desktop is not None:
-        provider = _provider(desktop.show)
+    if bubbles is not None:
+        provider = _provider(bubbles.show)
     elif sys.platform == "darwin":
         provider = _provider(_osascript)
     if provider is not None:
@@ -113,7 +109,7 @@ def _provider(show: Any) -> Any:
     from plyer.facades import Notification
 
     class Provider(Notification):  # type: ignore[misc]
-        """plyer's own ``notify`` lets no urgency and no replacing through."""
+        """plyer's own ``notify`` lets nothing through but what every system can do."""
 
         def notify(self, title: str = "", message: str = "", **more: Any) -> None:
             self._notify(title=title, message=message, **more)
@@ -122,96 +118,6 @@ def _provider(show: Any) -> Any:
             show(**kwargs)
 
     return Provider()
-
-
-class Desktop:
-    """The freedesktop notification server on the session bus, over one connection that is kept.
-
-    Kept, because GNOME takes a program's bubbles away when its connection ends, and because what the person does to a bubble
-    (ActionInvoked, NotificationClosed) comes back on the connection that sent it. Nobody reads between two notifications: the
-    few signals that wait are skipped over by the next call.
-    """
-
-    def __init__(self, timeout: float = TIMEOUT) -> None:
-        self._timeout = timeout
-        self._bus: Bus | None = None
-        self._server = ""
-        self._markup = False
-        self._shown: dict[str, int] = {}
-
-    def show(
-        self, title: str, message: str, app_icon: str = "", timeout: int = SHOWN_FOR, tag: str | None = None,
-        urgent: bool = False, **_others: Any,  # noqa: FBT001, FBT002
-    ) -> None:  # fmt: skip
-        """Show a bubble for ``timeout`` seconds (0: until looked at), in place of the one with the same ``tag``.
-
-        Raises NotifyFailed, after 3 s at most.
-        """
-        try:
-            deadline = time.monotonic() + self._timeout
-            self._connect(deadline)
-            self._meet_server(deadline)
-            body = message.translate(_MARKUP) if self._markup else message
-            replaces = self._shown.get(tag or "", 0)
-            arguments: tuple[Any, ...] = (APP, replaces, app_icon, title, body, [], _hints(urgent), int(timeout) * 1000)
-            number = self._call("Notify", deadline, "susssasa{sv}i", arguments).body[0]
-        except TimeoutError:
-            self.close()
-            raise NotifyFailed(f"the notification service did not answer within {self._timeout:.0f} s") from None
-        except BusUnavailable as error:
-            self.close()
-            raise NotifyFailed(str(error)) from error
-        except CallFailed as error:
-            raise _refusal(error) from error
-        if tag is not None:
-            self._shown[tag] = number
-
-    def close(self) -> None:
-        """Hang up; the next notice connects again."""
-        if self._bus is not None:
-            self._bus.close()
-            self._bus = None
-
-    def _connect(self, deadline: float) -> None:
-        """Have a connection that lives: the session bus may have been restarted since the last notice."""
-        if self._bus is not None:
-            try:
-                self._bus.drain()
-            except BusUnavailable:
-                self.close()
-        if self._bus is None:
-            self._bus = Bus("SESSION", time_left(deadline))
-
-    def _meet_server(self, deadline: float) -> None:
-        """Learn what the present server can do; a new one knows none of our bubbles, and their numbers may be another program's."""
-        owner = self._owner(deadline)
-        if owner and owner == self._server:
-            return
-        reply = self._call("GetCapabilities", deadline)
-        self._server = reply.sender
-        self._markup = "body-markup" in reply.body[0]
-        self._shown.clear()
-
-    def _owner(self, deadline: float) -> str:
-        assert self._bus is not None
-        try:
-            return str(self._bus.ask_bus("GetNameOwner", _NAME, time_left(deadline)).body[0])
-        except CallFailed:
-            return ""  # nobody yet: the call that follows makes the bus start one, where it can
-
-    def _call(self, member: str, deadline: float, signature: str = "", body: tuple[Any, ...] = ()) -> Any:
-        assert self._bus is not None
-        return self._bus.call(Call(_NAME, _PATH, _NAME, member, signature, body), time_left(deadline))
-
-
-def _hints(urgent: bool) -> Mapping[str, tuple[str, Any]]:  # noqa: FBT001
-    return {"urgency": ("y", _URGENCY_CRITICAL if urgent else _URGENCY_NORMAL), "desktop-entry": ("s", APP)}
-
-
-def _refusal(error: CallFailed) -> NotifyFailed:
-    if error.name in _NOBODY or error.name.startswith(_SPAWN):
-        return NotifyFailed("no notification service is running", "start your desktop's, or install one such as dunst")
-    return NotifyFailed(f"the notification service refused: {error}")
 
 
 _OSASCRIPT = """\

@@ -1,5 +1,6 @@
 """What the rest of slothtray may ask of a desktop, as interfaces, and how each says that it could not."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from slothtray.errors import Refused, SlothtrayError
@@ -24,14 +25,26 @@ class OpenFailed(SlothtrayError):
     code = "open-failed"
 
 
+class CopyFailed(SlothtrayError):
+    """A text was not put into the clipboard."""
+
+    code = "copy-failed"
+
+
 class Notifier(Protocol):
     """Shows notices to the person."""
 
     def notify(self, notice: Notice) -> None:
-        """Show it; a notice of the same job takes the place of the one before.
+        """Show it; a notice of the same job takes the place of the one before, one about several jobs of those about each.
 
         May be called from any thread and takes 5 s at most. Raises NotifyFailed with a one-line reason.
         """
+
+    def withdraw(self, job: int) -> None:
+        """Take the notice about a job away if it is still shown. As ``notify``."""
+
+    def listen(self, on_choice: Callable[[Notice, str], None]) -> None:
+        """Tell this what the person chooses, out of a notice's ``offers``. On a thread of the notifier's own."""
 
 
 class Clipboard(Protocol):
@@ -42,6 +55,26 @@ class Clipboard(Protocol):
 
         Raises ClipboardError with the reason.
         """
+
+
+class Copier(Protocol):
+    """Puts a text into the clipboard."""
+
+    def write(self, text: str) -> None:
+        """Put it there, for as long as nothing else is copied, also after our end. Takes 2 s at most. Raises CopyFailed."""
+
+
+class Autostart(Protocol):
+    """The login's own list of what it starts. Each call may raise a SlothtrayError."""
+
+    def enable(self) -> None:
+        """Start with the login from now on."""
+
+    def disable(self) -> None:
+        """Start with it no more."""
+
+    def enabled(self) -> bool:
+        """Whether the login would start it."""
 
 
 class Opener(Protocol):

@@ -138,6 +138,7 @@ def suspects(record: RunRecord | None) -> list[int]:
         if (process.parent == 1 or process.parent not in members)
         and process.parent not in (0, 2)  # the kernel's own threads
         and process.start >= started.start
+        and process.pid != os.getpid()  # an app that was started anew by init, or by whatever is outside of the group
         and _owner(process.pid) == user
     ]
 

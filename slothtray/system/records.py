@@ -9,6 +9,7 @@ import json
 import os
 import time
 
+from slothtray.crashpoint import crash_point
 from slothtray.model import JobProcess, Result, RunRecord, Started
 
 PAGE = 4096
@@ -25,8 +26,10 @@ def create(path: str) -> int:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.fchmod(descriptor, 0o600)
+        crash_point("record made")
         allocate(descriptor)
         lock(descriptor)
+        crash_point("record locked")
         os.fsync(descriptor)
         sync_folder(os.path.dirname(path))
     except BaseException:

@@ -1,12 +1,9 @@
 """The end of a log, in constant memory and time however long it is; any bytes, read lossily as UTF-8."""
 
 import os
-
-from slothtray.text import clean
+import re
 
 BLOCK = 65536
-LINE_LIMIT = 200
-"""Characters of a line that are worth showing in one."""
 
 
 def last_bytes(path: str, size: int = BLOCK) -> bytes:
@@ -24,29 +21,31 @@ def last_bytes(path: str, size: int = BLOCK) -> bytes:
         os.close(descriptor)
 
 
-def last_line(path: str) -> str:
-    """The last line that says something, clean; "" when there is none. A progress bar's last state is its line."""
-    for line in reversed(last_bytes(path, 8192).replace(b"\r", b"\n").split(b"\n")):
-        text = clean(line.decode(errors="replace"), LINE_LIMIT)
-        if text:
-            return text
-    return ""
+_BREAK = re.compile(rb"\r(?!\n)|\n")
+"""Ends a line: a progress bar's carriage return too."""
 
 
-def last_lines(path: str, count: int) -> bytes:
-    """The last ``count`` lines of a file; reads backwards, block by block."""
+def place_of_last(path: str, count: int) -> int:
+    """Where the last ``count`` lines of a file begin. Reads backwards, block by block; raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return b""
-    try:
-        end = os.fstat(descriptor).st_size
-        found = b""
-        while end > 0 and found.count(b"\n") <= count:
+        size = os.fstat(descriptor).st_size
+        if count <= 0:
+            return size
+        left, end = count, size
+        while end > 0:
             start = max(0, end - BLOCK)
-            found = os.pread(descriptor, end - start, start) + found
-            end = start
+            ends = _line_ends(descriptor, start, end, size)
+            if len(ends) >= left:
+                return ends[-left] + 1
+            left, end = left - len(ends), start
+        return 0
     finally:
         os.close(descriptor)
-    lines = found.splitlines(keepends=True)
-    return b"".join(lines[-count:]) if count > 0 else b""
+
+
+def _line_ends(descriptor: int, start: int, end: int, size: int) -> list[int]:
+    """Where lines end in [start, end), but for the file's very end: that begins no line."""
+    block = os.pread(descriptor, end - start + 1, start)  # one more: is the last \r half of a \r\n?
+    found = [start + match.start() for match in _BREAK.finditer(block)]
+    return [place for place in found if place < min(end, size - 1)]

@@ -2,26 +2,31 @@
 
 - The runner's thread gives snapshots, which go to the icon, and notices, which go to the notifier's own threads.
 - The main thread is in the tray's loop, or just waits where there is no tray.
-- The click thread pauses, resumes, adds and opens logs through ``Port``, which the caller fills.
+- The click thread does what menu and notifications ask for (``acts``), through a ``Port`` that the caller fills.
+- The look thread reads the clipboard when the menu is about to be shown.
 """
 
 import logging
 import os
 import threading
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from slothtray.model import Face, Notice, Snapshot
-from slothtray.tray import menu
+from slothtray.model import Notice, Snapshot, State
+from slothtray.system.ports import Notifier
+from slothtray.tray.acts import Acts, Port, chosen
+from slothtray.tray.board import Board
 from slothtray.tray.shell import Click, NoTray, Shell
 from slothtray.tray.signals import on_ending
-from slothtray.tray.workers import Clicks, Notifies, Telling
+from slothtray.tray.workers import Background, Clicks, Telling
+
+__all__ = ["Port", "Runner", "Session", "run_app"]
 
 _log = logging.getLogger(__name__)
 
 END_LIMIT = 4.5
 """Seconds from the wish to end to the end. Then the process goes as it is: a kill at any moment is what the queue is made for."""
-UNDELIVERED_KEPT = 5
+GONE = "the tray icon is gone; it returns when slothtray is started again"
 
 
 class Runner(Protocol):
@@ -39,54 +44,69 @@ class Runner(Protocol):
     def is_alive(self) -> bool:
         """Whether it still works."""
 
+    def remark(self, words: str) -> None:
+        """Let `list` say this of the app, from any thread."""
+
+
+class Session(Protocol):
+    """The login that the app belongs to."""
+
+    def watch(self, on_end: Callable[[str], None]) -> None:
+        """Begin. ``on_end`` is told why, once and on another thread, when the session is over."""
+
+    def look(self) -> None:
+        """Something of the desktop is gone: see whether it is the whole session. Returns at once."""
+
 
 MakeRunner = Callable[[Callable[[Snapshot], None], Callable[[Notice], None]], Runner]
 """Gets ``on_snapshot`` and ``on_notice``, which return at once and never raise; makes the runner, not yet started."""
 
 
-class Port(NamedTuple):
-    """What a click does, outside the tray. Called on a worker thread; may raise a SlothtrayError, which is told."""
-
-    pause: Callable[[], object]
-    resume: Callable[[], object]
-    add_from_clipboard: Callable[[], str]
-    """Returns one line that says what was queued."""
-    open_log: Callable[[int | None], object]
-    """The log of one job, which then counts as seen; None: the app's."""
+MakeShell = Callable[[Click, Callable[[], None]], Shell]
+"""Gets what takes a click, and what is to be called as the menu is about to be shown; both return at once."""
 
 
-def run_app(make_runner: MakeRunner, port: Port, notifier: Notifies, make_shell: Callable[[Click], Shell] = Shell) -> int:
+def run_app(
+    make_runner: MakeRunner, port: Port, notifier: Notifier, make_shell: MakeShell = Shell, session: Session | None = None
+) -> int:
     """Work the queue with an icon in the tray until Quit or a signal; returns the exit code. To be called on the main thread.
 
     Where there is no tray, or it goes away, the queue is worked without. What ``make_runner`` or its ``start`` raises is passed on.
     Returns 1 when the runner died; when it has died and no icon is there to tell, at once.
     """
     app = App(port, notifier, make_shell)
-    return app.run(make_runner(app.on_snapshot, app.on_notice))
+    return app.run(make_runner(app.on_snapshot, app.on_notice), session)
 
 
 class App:
-    """What is known of the queue, what the tray has to tell, and whether the app is to end. It is the menu's ``Actions``."""
+    """The parts and their ties, and whether the app is to end."""
 
-    def __init__(self, port: Port, notifier: Notifies, make_shell: Callable[[Click], Shell]) -> None:
-        self._port = port
-        self._lock = threading.Lock()
-        self._snapshot = menu.STARTING
-        self._notes = menu.NO_NOTES
+    def __init__(self, port: Port, notifier: Notifier, make_shell: MakeShell) -> None:
         self._runner: Runner | None = None
+        self._session: Session | None = None
+        self._lock = threading.Lock()
         self._ending = threading.Event()
         self._runner_died = self._icon_gone = False
         self._last_resort = threading.Timer(END_LIMIT, _leave)
         self._last_resort.daemon = True
-        self._telling = Telling(notifier, self._on_undelivered)
-        self._shell = make_shell(Clicks(self, self._on_failed_click).click)
+        self._board = Board()
+        self._telling = Telling(notifier, self._board.undelivered)
+        self._acts = Acts(port, self._board, self._telling, self._on_failed_click, self.quit)
+        self._clicks = Clicks(self._acts, self._on_failed_click)
+        self._looks = Background("looks", self._look)
+        self._shell = make_shell(self._clicks.click, self._looks.ask)
+        self._board.show_by(self._shell.show)
+        notifier.listen(lambda notice, offer: self._clicks.click(notice.title, chosen(notice, offer)))
 
-    def run(self, runner: Runner) -> int:
+    def run(self, runner: Runner, session: Session | None = None) -> int:
         """Start the runner, show the icon, wait for the end, stop the runner."""
-        self._runner = runner
-        with on_ending(self._on_signal):
+        self._runner, self._session = runner, session
+        self._look_at_autostart()
+        with on_ending(self._on_end):
             runner.start()
             threading.Thread(target=self._watch, args=(runner,), name="watch", daemon=True).start()
+            if session is not None:
+                session.watch(self._on_end)
             self._show_icon()
             self._ending.wait()
             runner.join(END_LIMIT)
@@ -96,43 +116,8 @@ class App:
                 self._last_resort.cancel()
         return 1 if self._runner_died else 0
 
-    # --- from the runner: any thread, never raises
-
-    def on_snapshot(self, snapshot: Snapshot) -> None:
-        """The queue has changed."""
-        self._change(snapshot=snapshot)
-
-    def on_notice(self, notice: Notice) -> None:
-        """The person should be told."""
-        self._telling.tell(notice)
-
-    # --- from the menu: the click thread
-
-    def pause(self) -> None:
-        """Start nothing more until resumed."""
-        self._port.pause()
-        self._looked_at_mishap()
-
-    def resume(self) -> None:
-        """End the pause."""
-        self._port.resume()
-        self._looked_at_mishap()
-
-    def add_from_clipboard(self) -> None:
-        """Queue what was copied last, and say what it was: nobody has seen it since."""
-        self._telling.tell(Notice(None, "Queued", self._port.add_from_clipboard(), urgent=False))
-        self._looked_at_mishap()
-
-    def open_log(self, job: int | None = None) -> None:
-        """Show a log. What it tells counts as looked at: of that job, or everything when it is the app's."""
-        self._port.open_log(job)
-        with self._lock:
-            kept = tuple(notice for notice in self._notes.undelivered if job is not None and notice.job != job)
-            self._notes = menu.Notes(kept, "")
-        self._change()
-
     def quit(self) -> None:
-        """End the app; the running job goes on under its supervisor."""
+        """End the app; the running job goes on under its supervisor. From any thread, also while the main thread hangs."""
         with self._lock:
             if self._ending.is_set():
                 return
@@ -144,6 +129,18 @@ class App:
         finally:
             self._shell.stop()
 
+    # --- from the runner: any thread, never raises
+
+    def on_snapshot(self, snapshot: Snapshot) -> None:
+        """The queue has changed."""
+        self._board.put(snapshot)
+        for job in no_longer_true(snapshot):
+            self._telling.withdraw(job)
+
+    def on_notice(self, notice: Notice) -> None:
+        """The person should be told."""
+        self._telling.tell(notice)
+
     # --- inside
 
     def _show_icon(self) -> None:
@@ -152,15 +149,25 @@ class App:
             self._shell.run()
         except NoTray as error:
             _log.warning("%s; the queue is worked without", error)
+            self._remark(f"no tray icon: {error.title}")
         except Exception:
             _log.exception("the tray failed; the queue is worked without an icon")
+            self._remark(GONE)
         else:
             if not self._ending.is_set():
-                _log.error("the tray went away; the queue is worked without an icon")
+                _log.error("the tray went away; the queue is worked without an icon: %s", GONE)
+                self._remark(GONE)
         with self._lock:
             self._icon_gone = True
         if self._runner_died:
             self.quit()
+
+    def _remark(self, words: str) -> None:
+        """What nobody can see in a tray is to be seen in `list`; and it may be the first sign that the session ends."""
+        if self._runner is not None:
+            self._runner.remark(words)
+        if self._session is not None:
+            self._session.look()
 
     def _watch(self, runner: Runner) -> None:
         """Tells when the runner has ended by itself; where no icon can tell, ends."""
@@ -170,36 +177,37 @@ class App:
         _log.critical("the runner has ended by itself")
         with self._lock:
             self._runner_died = True
-            snapshot = self._snapshot._replace(face=Face.IDLE, reason="nothing will start", running=None)
-        self._change(snapshot._replace(trouble="the queue has stopped; quit and start slothtray again"))
+        self._board.runner_died()
         if self._icon_gone:
             self.quit()
 
-    def _on_signal(self, name: str) -> None:
+    def _on_end(self, reason: str) -> None:
         if not self._ending.is_set():
-            _log.info("ending on %s", name)
+            _log.info("ending on %s", reason)
         self.quit()
 
     def _on_failed_click(self, label: str, reason: str) -> None:
         """A menu that has closed says nothing: so both a notification and a line in the menu."""
-        self._change(mishap=f"{label}: {reason}")
+        self._board.mishap(f"{label}: {reason}")
         self._telling.tell(Notice(None, label, reason, urgent=False))
 
-    def _on_undelivered(self, notice: Notice) -> None:
-        with self._lock:
-            kept = (*self._notes.undelivered, notice)[-UNDELIVERED_KEPT:]
-            self._notes = self._notes._replace(undelivered=kept)
-        self._change()
+    def _look(self) -> None:
+        """The menu is about to be shown."""
+        self._look_at_autostart()
+        self._acts.look_at_clipboard()
 
-    def _looked_at_mishap(self) -> None:
-        self._change(mishap="")
+    def _look_at_autostart(self) -> None:
+        try:
+            self._acts.look_at_autostart()
+        except Exception:  # the menu then has no such entry, or an old one
+            _log.exception("start at login")
 
-    def _change(self, snapshot: Snapshot | None = None, mishap: str | None = None) -> None:
-        """Takes what is new, and shows all of it. The lock is kept while showing, so that the last change is the last one shown."""
-        with self._lock:
-            self._snapshot = self._snapshot if snapshot is None else snapshot
-            self._notes = self._notes if mishap is None else self._notes._replace(mishap=mishap)
-            self._shell.show(self._snapshot, self._notes)
+
+def no_longer_true(snapshot: Snapshot) -> list[int]:
+    """The jobs about which an urgent notice has become stale: looked at, cancelled, or begun anew."""
+    over = [job.id for job in snapshot.recent if job.state is not State.FAILED or job.seen]
+    begun = [snapshot.running.id] if snapshot.running is not None and not snapshot.running.failures else []
+    return over + begun
 
 
 def _leave() -> None:

@@ -2,20 +2,20 @@
 
 A click is a value too (``Do``): the name of a method of ``Actions`` and its arguments. So a new entry is one more line of
 data here and one more method there; whatever draws the menu needs no change. All text has been through ``text.clean``.
+
+The entries of one job stay apart, in a submenu of its own, so that the menu shows at a glance what comes and what was.
 """
 
 from typing import NamedTuple, Protocol
 
 from slothtray.model import Face, Job, Notice, Snapshot, State
-from slothtray.policy import clock_words
 from slothtray.text import clean
+from slothtray.tray import words
+from slothtray.tray.words import LABEL_LIMIT
 
-LABEL_LIMIT = 60
-"""Characters of a label: about what a menu shows without covering the screen."""
 TOOLTIP_LIMIT = 127
 """UTF-16 units: Windows' field has 128, the last of them NUL."""
-DETAIL_LIMIT = 30
-FAILURES_SHOWN = 3
+FAILURES_SHOWN = HELD_SHOWN = 3
 
 STARTING = Snapshot(Face.IDLE, "starting", None, (), (), 0, 0, 0, False, None, None, "")
 """What is shown until the runner's first snapshot."""
@@ -24,17 +24,41 @@ STARTING = Snapshot(Face.IDLE, "starting", None, (), (), 0, 0, 0, False, None, N
 class Actions(Protocol):
     """What a click can ask for. Called on a worker thread, one at a time; may raise anything and may take its time."""
 
-    def pause(self) -> None:
-        """Start nothing more until resumed."""
+    def pause(self, seconds: float | None = None) -> None:
+        """Start nothing more for so many seconds, or until resumed."""
+
+    def pause_until_tomorrow(self) -> None:
+        """Start nothing more until the morning (``policy.tomorrow``)."""
 
     def resume(self) -> None:
         """End the pause."""
 
-    def add_from_clipboard(self) -> None:
-        """Queue what was copied last."""
+    def add_from_clipboard(self, text: str | None = None) -> None:
+        """Queue ``text``, which was shown as what would be queued, or else what was copied last."""
 
     def open_log(self, job: int | None = None) -> None:
         """Show the app's log, or that of one job, which then counts as seen."""
+
+    def start(self, job: int) -> None:
+        """Let a pending job start next, whatever the gates say."""
+
+    def hold(self, job: int) -> None:
+        """Keep a pending job from starting."""
+
+    def release(self, *jobs: int) -> None:
+        """Queue held jobs again."""
+
+    def cancel(self, job: int) -> None:
+        """Drop a waiting job, end a running one."""
+
+    def retry(self, *jobs: int) -> None:
+        """Queue finished jobs again."""
+
+    def copy_command(self, command: str) -> None:
+        """Put it into the clipboard."""
+
+    def set_autostart(self, wanted: bool) -> None:  # noqa: FBT001 - a click carries bare values
+        """Start with the login from now on, or no more."""
 
     def quit(self) -> None:
         """End the app; a running job goes on."""
@@ -68,14 +92,25 @@ class Entry(NamedTuple):
         return self.do is not None or bool(self.submenu)
 
 
+class Clipping(NamedTuple):
+    """What was copied when the menu was about to be shown: the text that a click will queue, or why it can't be queued."""
+
+    text: str
+    refusal: str = ""
+
+
 class Notes(NamedTuple):
     """What the tray itself has to tell beside the queue's snapshot.
 
     ``undelivered``: notices no notification service took. ``mishap``: the click that failed last, and why; "" for none.
+    ``clipping``: None where nobody knows what is in the clipboard. ``autostart``: whether slothtray starts with the login;
+    None where it can't.
     """
 
     undelivered: tuple[Notice, ...] = ()
     mishap: str = ""
+    clipping: Clipping | None = None
+    autostart: bool | None = None
 
 
 NO_NOTES = Notes()
@@ -85,7 +120,15 @@ Section = tuple[Entry, ...]
 
 def build(snapshot: Snapshot, notes: Notes = NO_NOTES) -> tuple[Entry, ...]:
     """The whole menu, top to bottom, with exactly one entry that is the default."""
-    sections = (_state(snapshot), _needs_a_look(snapshot, notes), _switches(snapshot), _app(snapshot))
+    sections = (
+        _state(snapshot),
+        _needs_a_look(snapshot, notes),
+        _switches(snapshot, notes),
+        _running_job(snapshot),
+        _next_up(snapshot),
+        _recent(snapshot),
+        _app(snapshot, notes),
+    )
     return _joined(_with_default(sections))
 
 
@@ -93,18 +136,13 @@ def tooltip(snapshot: Snapshot, notes: Notes = NO_NOTES) -> str:
     """One line: what is going on and why, how many wait, what went wrong. The reason is cut before the counts are."""
     tail = "".join(f" · {count}" for count in _counts(snapshot, notes))
     room = TOOLTIP_LIMIT - len("slothtray: ") - len(tail)
-    what = f"trouble: {snapshot.trouble}" if snapshot.trouble else _headline(snapshot, room)
-    return "slothtray: " + _fit(clean(what, room), room) + tail
+    what = f"trouble: {snapshot.trouble}" if snapshot.trouble else words.headline(snapshot, room)
+    return "slothtray: " + words.fit(clean(what, room), room) + tail
 
 
 def badge(snapshot: Snapshot, notes: Notes = NO_NOTES) -> bool:
     """Whether the icon asks for a look."""
     return snapshot.badge or bool(notes.undelivered)
-
-
-def job_words(job: Job) -> str:
-    """What a person calls the job: its label, else its command, else its number."""
-    return job.label or job.command or f"job {job.id}"
 
 
 # --- the sections ---------------------------------------------------------------------------------------------------
@@ -113,11 +151,11 @@ def job_words(job: Job) -> str:
 def _state(snapshot: Snapshot) -> Section:
     """What is going on and why."""
     lines = [_line("trouble", f"Trouble: {snapshot.trouble}", Do("open_log"))] if snapshot.trouble else []
-    lines.append(_line("state", _capital(_headline(snapshot, LABEL_LIMIT))))
+    lines.append(_line("state", words.capital(words.headline(snapshot, LABEL_LIMIT))))
     if snapshot.paused and snapshot.face is not Face.PAUSED:
-        lines.append(_line("paused", f"{_capital(_pause_words(snapshot))}: nothing else starts"))
+        lines.append(_line("paused", f"{words.capital(words.pause(snapshot))}: nothing else starts"))
     if snapshot.pending:
-        lines.append(_line("pending", _count(snapshot.pending, "job") + " queued"))
+        lines.append(_line("pending", words.count(snapshot.pending, "job") + " queued"))
     return tuple(lines)
 
 
@@ -130,56 +168,107 @@ def _needs_a_look(snapshot: Snapshot, notes: Notes) -> Section:
     lines += [_failure(job) for job in failed]
     if snapshot.failed_unseen > len(failed):
         more = snapshot.failed_unseen - len(failed)
-        lines.append(_line("failed.more", f"{more} more failed" if failed else f"{_count(more, 'job')} failed"))
-    if snapshot.held:
-        lines.append(_line("held", f"{_count(snapshot.held, 'job')} held until you say: slothtray list --state held"))
+        lines.append(_line("failed.more", f"{more} more failed" if failed else f"{words.count(more, 'job')} failed"))
+    lines += _held(snapshot)
     told = {job.id for job in failed}
-    lines += [_missed(place, notice) for place, notice in enumerate(notes.undelivered) if notice.job not in told]
+    missed = [_missed(notice) for notice in notes.undelivered if notice.job not in told]
+    return (*lines, *{entry.key: entry for entry in missed}.values())
+
+
+def _held(snapshot: Snapshot) -> Section:
+    shown = snapshot.held_jobs[:HELD_SHOWN]
+    lines = [_held_job(job) for job in shown]
+    if snapshot.held > len(shown):
+        more = snapshot.held - len(shown)
+        number = f"{more} more" if shown else words.count(more, "job")
+        lines.append(_line("held.more", f"{number} held: slothtray list --state held"))
     return tuple(lines)
 
 
-def _switches(snapshot: Snapshot) -> Section:
+def _switches(snapshot: Snapshot, notes: Notes) -> Section:
     pause = Do("resume") if snapshot.paused else Do("pause")  # what the person saw, not what is true by the time of the click
+    lengths = (
+        Entry("pause.30", "30 minutes", Do("pause", (1800.0,))),
+        Entry("pause.60", "1 hour", Do("pause", (3600.0,))),
+        Entry("pause.tomorrow", "Until tomorrow, 8:00", Do("pause_until_tomorrow")),
+    )
     return (
         Entry("pause", "Pause", pause, checked=snapshot.paused),
-        Entry("clipboard", "Add from clipboard", Do("add_from_clipboard")),
+        Entry("pause.for", "Pause for…", submenu=lengths),
+        _clipboard(notes.clipping),
     )
 
 
-def _app(snapshot: Snapshot) -> Section:
-    leave = "Quit (the running job goes on)" if snapshot.running else "Quit"
-    return (Entry("log", "Open log", Do("open_log")), Entry("quit", leave, Do("quit")))
+def _clipboard(clipping: Clipping | None) -> Entry:
+    """A click queues what was shown and nothing else: another program may have copied something since."""
+    if clipping is None:
+        return Entry("clipboard", "Add from clipboard", Do("add_from_clipboard"))
+    if clipping.refusal:
+        return _line("clipboard", words.capital(clipping.refusal), Do("add_from_clipboard"))
+    return _line("clipboard", words.clipping(clipping.text), Do("add_from_clipboard", (clipping.text,)))
 
 
-# --- their words ----------------------------------------------------------------------------------------------------
-
-
-def _headline(snapshot: Snapshot, limit: int) -> str:
-    """Beginning in lower case, not yet clean, and only roughly within the limit."""
-    if snapshot.face is Face.RUNNING:
-        return _running_words(snapshot, limit)
-    if snapshot.face is Face.PAUSED:
-        return snapshot.reason or _pause_words(snapshot)
-    return f"{snapshot.face}: {snapshot.reason}" if snapshot.reason else str(snapshot.face)
-
-
-def _running_words(snapshot: Snapshot, limit: int) -> str:
+def _running_job(snapshot: Snapshot) -> Section:
     job = snapshot.running
     if job is None:
-        return snapshot.reason or "running"
-    since = [f"since {clock_words(job.started_at)}"] if job.started_at is not None else []
-    attempt = [f"attempt {job.attempts}"] if job.attempts > 1 else []
-    return _about("running", job, ", ".join(since + attempt), limit)
+        return ()
+    end = _line("cancel", "Being cancelled") if job.cancel_requested else Entry("cancel", "Cancel", Do("cancel", (job.id,)))
+    log = Entry("log", "Open its log", Do("open_log", (job.id,)))
+    return (Entry(f"running.{job.id}", words.about("", job), submenu=(log, end)),)
 
 
-def _about(what: str, job: Job, detail: str, limit: int) -> str:
-    """Like "failed: make -j4 (exit 2)": it is the job's name that gets cut, not what there is to say of it."""
-    detail = clean(f"({detail})", DETAIL_LIMIT) if detail else ""
-    return f"{what}: {clean(job_words(job), limit - len(what) - len(detail) - 3)} {detail}"
+def _next_up(snapshot: Snapshot) -> Section:
+    jobs = snapshot.next_up
+    if not jobs:
+        return ()
+    title = "Next up" if snapshot.pending <= len(jobs) else f"Next up: {len(jobs)} of {snapshot.pending}"
+    return (_line("next", title), *(_waiting_job(job, snapshot) for job in jobs))
 
 
-def _pause_words(snapshot: Snapshot) -> str:
-    return "paused" if snapshot.paused_until is None else f"paused until {clock_words(snapshot.paused_until)}"
+def _recent(snapshot: Snapshot) -> Section:
+    if not snapshot.recent:
+        return ()
+    return (_line("recent", "Recent"), *map(_finished_job, snapshot.recent))
+
+
+def _app(snapshot: Snapshot, notes: Notes) -> Section:
+    login = Entry("autostart", "Start at login", Do("set_autostart", (not notes.autostart,)), checked=notes.autostart)
+    leave = "Quit (the running job goes on)" if snapshot.running else "Quit"
+    return (
+        Entry("log", "Open log", Do("open_log")),
+        *((login,) if notes.autostart is not None else ()),
+        Entry("quit", leave, Do("quit")),
+    )
+
+
+# --- their lines ----------------------------------------------------------------------------------------------------
+
+
+def _waiting_job(job: Job, snapshot: Snapshot) -> Entry:
+    choices = (
+        Entry("start", "Start now", Do("start", (job.id,))),
+        Entry("hold", "Hold", Do("hold", (job.id,))),
+        Entry("cancel", "Cancel", Do("cancel", (job.id,))),
+    )
+    return Entry(f"next.{job.id}", words.about("", job, words.wait(job, snapshot)), submenu=choices)
+
+
+def _finished_job(job: Job) -> Entry:
+    choices = (
+        Entry("log", "Open log", Do("open_log", (job.id,))),
+        Entry("retry", "Retry", Do("retry", (job.id,))),
+        Entry("copy", "Copy command", Do("copy_command", (job.command,))),
+    )
+    return Entry(f"recent.{job.id}", words.about("", job, words.outcome(job)), submenu=choices)
+
+
+def _held_job(job: Job) -> Entry:
+    choices = (
+        Entry("release", "Release", Do("release", (job.id,))),
+        Entry("log", "Open log", Do("open_log", (job.id,))),
+        Entry("cancel", "Cancel", Do("cancel", (job.id,))),
+    )
+    return Entry(f"held.{job.id}", words.about("Held", job, job.reason or ""), submenu=choices)
 
 
 def _failed(snapshot: Snapshot) -> list[Job]:
@@ -189,12 +278,12 @@ def _failed(snapshot: Snapshot) -> list[Job]:
 
 
 def _failure(job: Job) -> Entry:
-    return _line(f"failed.{job.id}", _about("Failed", job, job.message or "", LABEL_LIMIT), Do("open_log", (job.id,)))
+    return _line(f"failed.{job.id}", words.about("Failed", job, job.message or ""), Do("open_log", (job.id,)))
 
 
-def _missed(place: int, notice: Notice) -> Entry:
+def _missed(notice: Notice) -> Entry:
     log = () if notice.job is None else (notice.job,)
-    return _line(f"missed.{place}", f"Not notified: {notice.title}", Do("open_log", log))
+    return _line(f"missed.{notice.job}.{notice.title}", f"Not notified: {notice.title}", Do("open_log", log))
 
 
 def _counts(snapshot: Snapshot, notes: Notes) -> list[str]:
@@ -209,25 +298,8 @@ def _counts(snapshot: Snapshot, notes: Notes) -> list[str]:
     ]
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
-def _line(key: str, words: str, do: Do | None = None) -> Entry:
-    return Entry(key, clean(words, LABEL_LIMIT), do)
-
-
-def _fit(line: str, units: int) -> str:
-    """``line`` in at most so many UTF-16 units: an emoji takes two."""
-    limit = units
-    while len(line.encode("utf-16-le")) > 2 * units:
-        line = clean(line, limit)
-        limit -= 1
-    return line
+def _line(key: str, label: str, do: Do | None = None) -> Entry:
+    return Entry(key, clean(label, LABEL_LIMIT), do)
 
 
 # --- putting together -----------------------------------------------------------------------------------------------

@@ -10,13 +10,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from PIL import Image
 
 from slothtray.errors import SlothtrayError
 from slothtray.model import Snapshot
 from slothtray.tray import menu
-from slothtray.tray.icon import Look, image, path
+from slothtray.tray.icon import SIZES, Look, image, path
+from slothtray.tray.search import NothingToWaitFor, Search
 
 _log = logging.getLogger(__name__)
 
@@ -54,25 +57,33 @@ def _view(snapshot: Snapshot, notes: menu.Notes) -> _View:
 class Shell:
     """One icon in the tray, from ``run`` to ``stop``. Made for one run."""
 
-    def __init__(self, click: Click) -> None:
+    def __init__(self, click: Click, about_to_show: Callable[[], None] = lambda: None) -> None:
+        """``about_to_show`` is called on the tray's own thread, by the backends that know it, before the menu is; it must return
+        at once. What it leads to being shown changes in the open menu.
+        """
         self._click = click
+        self._about_to_show = about_to_show
         self._changed = threading.Condition()
         self._wanted: _Wanted = (menu.STARTING, menu.NO_NOTES)
         self._icon: Any = None
         self._loops = False
         self._stopping = False
         self._no_rest = threading.Event()
+        self._search = Search()
 
     def run(self, on_ready: Callable[[], None] = lambda: None) -> None:
-        """Show the icon until ``stop``. Must be called on the main thread, which it keeps.
+        """Show the icon until ``stop``, or from when there is a tray. Must be called on the main thread, which it keeps.
 
         ``on_ready`` is called once, on another thread, when the icon is handed to the tray. Raises NoTray when there is none;
         returns early, or raises anything, when the tray's own loop ends.
         """
-        backend = _backend()
+        backend = _backend(self._search)
+        if backend is None:
+            return
         view = _view(*self._wanted)
         items = _Items(self._click, view.entries)
         self._icon = backend("slothtray", image(view.look, PICTURE_SIZE), view.tooltip, items.menu)
+        self._icon.about_to_show = self._about_to_show
         self._icon.show_look(view.look)
         threading.Thread(target=self._draw, args=(items, view), name="drawing", daemon=True).start()
         try:
@@ -97,6 +108,7 @@ class Shell:
             first, self._stopping = not self._stopping, True
             self._changed.notify_all()
         self._no_rest.set()
+        self._search.stop()
         return first
 
     def _begin(self, on_ready: Callable[[], None]) -> None:
@@ -161,13 +173,15 @@ class _Items:
     def _item(self, entry: menu.Entry) -> Any:
         if entry.separator:
             return self._pystray.Menu.SEPARATOR
-        return self._pystray.MenuItem(
+        item = self._pystray.MenuItem(
             entry.label.replace("&", "&&") if sys.platform == "win32" else entry.label,  # there & underlines what follows
             self._action(entry),
             checked=None if entry.checked is None else lambda _item: bool(entry.checked),
             default=entry.default,
             enabled=entry.enabled,
         )
+        item.key = entry.key  # by which our own backend knows it again, whatever it says
+        return item
 
     def _action(self, entry: menu.Entry) -> Any:
         if entry.submenu:
@@ -181,10 +195,12 @@ class _Items:
 # --- the backends ---------------------------------------------------------------------------------------------------
 
 
-def _backend() -> Any:
-    """The icon class of the first backend that can work here. Raises NoTray, which says why none can."""
+def _backend(search: Search) -> Any:
+    """The icon class of the first backend that can work here. Raises NoTray, which says why none can; None: stopped meanwhile."""
     chosen = os.environ.get("SLOTHTRAY_TRAY", "")
-    names = (chosen,) if chosen else _usual()
+    names = (chosen,) if chosen else _usual(search)
+    if not names:
+        return None
     reasons = []
     for name in names:
         try:
@@ -199,11 +215,14 @@ def _backend() -> Any:
     raise NoTray("no tray to show the icon in", "; ".join(reasons))
 
 
-def _usual() -> tuple[str, ...]:
-    """The backends to try on this system, best first."""
-    if sys.platform == "darwin":
-        return ("darwin",)
-    return ("win32",) if sys.platform == "win32" else ("appindicator", "gtk", "xorg")
+def _usual(search: Search) -> tuple[str, ...]:
+    """The backends to try on this system, best first; on Linux as soon as there is a tray. None: stopped before that."""
+    if sys.platform in ("darwin", "win32"):
+        return (sys.platform,)
+    try:
+        return search.find()
+    except NothingToWaitFor as error:
+        raise NoTray("no tray to show the icon in", str(error)) from None
 
 
 def _pystray() -> Any:
@@ -324,35 +343,48 @@ def _appindicator() -> Any:
     return Icon
 
 
-def _xorg() -> Any:
-    """The plain X icon with two repairs: without them trayer shows none one time in eight, and every other time it does not end."""
-    base = _icon_class("xorg")
+def _sni() -> Any:
+    """Our own backend, with the picture in all the sizes that were drawn."""
+    from slothtray.tray import sni
+
+    base = sni.icon_class(_pystray())
 
     class Icon(base):  # type: ignore[misc, valid-type]
-        _ended = False
+        def show_look(self, look: Look) -> None:
+            """The picture to show from now on. From any thread."""
+            self._look = look
+            self.icon = image(look, PICTURE_SIZE)
+            self.attention = look.badge
 
-        def _dock_window(self) -> None:
-            if not self._systray_manager:  # pystray asks for a place twice as the icon appears
-                super()._dock_window()
+        def pictures(self) -> list[Image.Image]:
+            return [image(self._look, size) for size in SIZES if size <= PICTURE_SIZE]
 
-        def _stop(self) -> None:
-            # Called inside the loop, while that handles an event; pystray's then waits to be told of its window's end.
-            self._ended = True
-            super()._stop()
+    return Icon
 
-        def _events(self) -> Iterator[Any]:
-            for event in super()._events():
-                yield event
-                if self._ended:
-                    return
+
+def _xembed() -> Any:
+    """Our own for the trays of old, which pystray's can't be used with."""
+    from slothtray.tray import xembed
+
+    base = xembed.icon_class(_pystray())
+
+    class Icon(base):  # type: ignore[misc, valid-type]
+        def show_look(self, look: Look) -> None:
+            """The picture to show from now on. From any thread."""
+            self._look = look
+            self.icon = image(look, PICTURE_SIZE)
+
+        def picture(self, size: int) -> Image.Image:
+            return image(self._look, size)
 
     return Icon
 
 
 _BACKENDS: dict[str, Callable[[], Any]] = {
+    "sni": _sni,
     "appindicator": _appindicator,
     "gtk": _gtk,
-    "xorg": _xorg,
+    "xembed": _xembed,
     "darwin": lambda: _icon_class("darwin"),
     "win32": lambda: _icon_class("win32"),
 }

@@ -93,26 +93,45 @@ def screen():
 
 @contextmanager
 def dunst(bus, display, folder, markup="full"):
-    config = folder / "dunstrc"
-    config.write_text(f"[global]\nmarkup = {markup}\nhistory_length = 100\nnotification_limit = 20\n{DUNST_RULES}")
+    config, chooser = folder / "dunstrc", folder / "chooser"
+    chooser.write_text(f'#!/bin/sh\ngrep -m 1 -- "$(cat "{folder}/wanted")"\n')
+    chooser.chmod(0o755)
+    options = f"markup = {markup}\nhistory_length = 100\nnotification_limit = 20\ndmenu = {chooser}\n"
+    config.write_text(f"[global]\n{options}{DUNST_RULES}")
     env = {**os.environ, "DISPLAY": display, "DBUS_SESSION_BUS_ADDRESS": bus.address}
     env.pop("WAYLAND_DISPLAY", None)
     with started(["dunst", "-conf", str(config)], env=env) as process:
         until(lambda: bus.owned(NOTIFICATIONS))
-        yield Dunst(bus, process)
+        yield Dunst(bus, process, folder)
 
 
 class Dunst:
     """A running dunst, asked as ``dunstctl`` asks it (which itself would need systemd's busctl)."""
 
-    def __init__(self, bus, process):
+    def __init__(self, bus, process, folder):
         self.bus = bus
         self.process = process
+        self._folder = folder
 
-    def _ask(self, member):
-        address = DBusAddress("/org/freedesktop/Notifications", NOTIFICATIONS, "org.dunstproject.cmd0")
+    def _ask(self, member, signature=None, *arguments, interface="org.dunstproject.cmd0"):
+        address = DBusAddress("/org/freedesktop/Notifications", NOTIFICATIONS, interface)
         with self.bus.connection() as connection:
-            return connection.send_and_get_reply(new_method_call(address, member), timeout=5).body
+            return connection.send_and_get_reply(new_method_call(address, member, signature, arguments), timeout=5).body
+
+    def displayed(self):
+        """How many bubbles are on the screen, or wait for room there."""
+        get = ("Get", "ss", "org.dunstproject.cmd0")
+        names = ("displayedLength", "waitingLength")
+        return sum(self._ask(*get, name, interface="org.freedesktop.DBus.Properties")[0][1] for name in names)
+
+    def click(self):
+        """A click on the uppermost bubble itself."""
+        self._ask("NotificationAction", "u", 0)
+
+    def choose(self, words):
+        """Choose the first entry with these words in the menu that dunst makes of the buttons of all bubbles."""
+        (self._folder / "wanted").write_text(words)
+        self._ask("ContextMenuCall")
 
     def history(self):
         """Close what is shown and return all that was, by number."""

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 
@@ -11,8 +12,8 @@ import session
 from Xlib import X
 from Xlib.display import Display
 
-from slothtray.system import clipboard
-from slothtray.system.ports import ClipboardError
+from slothtray.system import clipboard, copier
+from slothtray.system.ports import ClipboardError, CopyFailed
 
 BIN = "/usr/bin"
 
@@ -121,6 +122,13 @@ def test_empty_text_is_refused(x11):
 def test_an_image_is_refused_by_its_type(x11):
     with owned_by_xclip(b"\x89PNG\r\n", "image/png"), refused("the clipboard holds no text but image/png"):
         read()
+
+
+def test_what_a_password_manager_has_copied_is_refused_unread(wayland):
+    script(wayland, "wl-paste", 'case "$1" in --list-types) printf "text/plain\\nx-kde-passwordManagerHint\\n" ;; *) touch "$0.read" ;; esac')
+    with refused("the clipboard holds a password"):
+        read()
+    assert not (wayland / "wl-paste.read").exists()
 
 
 def test_five_megabytes_are_refused_and_one_is_the_limit(x11):
@@ -264,3 +272,85 @@ def test_a_megabyte_is_judged_quickly():
     before = time.monotonic()
     clipboard.check_text(text)
     assert time.monotonic() - before < 0.5
+
+
+# --- copying ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copied():
+    """Copies, within two seconds, and leaves no child of ours; what hands the text out is ended after the test."""
+    mark = f"{os.getpid()}-{time.monotonic_ns()}"
+    os.environ["COPIED_BY"] = mark
+    yield copy
+    del os.environ["COPIED_BY"]
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("COPIED_BY") == mark and process.pid != os.getpid():
+                process.kill()
+        except psutil.Error:
+            continue
+
+
+def copy(text):
+    before = time.monotonic()
+    children = psutil.Process().children()
+    try:
+        copier.system_copier().write(text)
+    finally:
+        assert time.monotonic() - before < 2
+        assert psutil.Process().children() == children
+
+
+@pytest.mark.parametrize("tool", ["xclip", "xsel"])
+@pytest.mark.parametrize("text", ["make -j4", "grüße 🦥\n\tmake\n", "--help", "x" * 900_000, "caf\udce9"])
+def test_what_is_copied_can_be_pasted_and_no_child_of_ours_is_left(x11, monkeypatch, tmp_path, copied, tool, text):
+    (x11 / "xclip").unlink()
+    only(monkeypatch, tmp_path, tool)
+    copied(text)
+    pasted = subprocess.run([f"{BIN}/xclip", "-selection", "clipboard", "-o"], capture_output=True, check=True, timeout=5).stdout
+    assert pasted == text.encode("utf-8", "surrogateescape")
+
+
+def test_what_was_copied_stays_when_we_end(x11):
+    code = "from slothtray.system import copier; copier.system_copier().write('still here')"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=5, start_new_session=True)
+    assert read() == "still here"
+
+
+def test_on_wayland_wl_copy_is_given_the_text_and_its_type(wayland, tmp_path, copied):
+    script(wayland, "wl-copy", f'echo "$*" > {tmp_path}/words; cat > {tmp_path}/text; sleep 5 & exit 0')
+    copied("make -j4")
+    assert ((tmp_path / "words").read_text(), (tmp_path / "text").read_text()) == ("--type text/plain;charset=utf-8\n", "make -j4")
+
+
+@pytest.mark.parametrize("lazy", ["sleep 60", "cat > /dev/null; sleep 60"])
+def test_a_tool_that_does_not_take_it_or_does_not_end_is_stopped(wayland, monkeypatch, copied, lazy):
+    monkeypatch.setattr(copier, "TIMEOUT", 0.3)
+    script(wayland, "wl-copy", lazy)
+    with pytest.raises(CopyFailed, match=r"^nothing was copied: wl-copy does not take it$"):
+        copied("x" * 900_000)
+
+
+def test_a_tool_that_fails_is_quoted(wayland, copied):
+    script(wayland, "wl-copy", "echo 'no seat' >&2; echo here >&2; exit 3")
+    with pytest.raises(CopyFailed, match=r"^nothing was copied: wl-copy: no seat here$"):
+        copied("x" * 900_000)
+
+
+@pytest.mark.parametrize(
+    ("variables", "reason"),
+    [
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "wl-copy is missing: install wl-clipboard"),
+        ({"DISPLAY": ":0"}, "xclip is missing: install xclip"),
+        ({}, "neither WAYLAND_DISPLAY nor DISPLAY is set"),
+    ],
+)
+def test_a_missing_tool_to_copy_with_is_named_with_its_package(monkeypatch, tmp_path, variables, reason):
+    only(monkeypatch, tmp_path)
+    for name in ("WAYLAND_DISPLAY", "DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(CopyFailed, match=reason):
+        copier.system_copier().write("make")

@@ -13,16 +13,17 @@ import pytest
 from desktop_session import until
 
 from slothtray.errors import FolderBusy, Refused
-from slothtray.model import Face, Notice
+from slothtray.model import Face, Job, Notice, State
+from slothtray.system.ports import ClipboardError
 from slothtray.tray import menu
-from slothtray.tray.app import Port, run_app
-from slothtray.tray.menu import Do
+from slothtray.tray.app import GONE, Port, no_longer_true, run_app
+from slothtray.tray.menu import Clipping, Do
 from slothtray.tray.shell import NoTray
 
 LIMIT = 5.0
 DRIVER = Path(__file__).with_name("tray_driver.py")
 RUNNING = menu.STARTING._replace(face=Face.RUNNING, reason="")
-FAILED = Notice(12, "“make” failed", "exit 2", urgent=True)
+FAILED = Notice(12, "“make” failed", "exit 2", urgent=True, offers=("open_log", "retry"))
 
 
 class Runner:
@@ -31,6 +32,7 @@ class Runner:
         self.on_notice = on_notice
         self.over = threading.Event()
         self.stops = 0
+        self.remarks = []
 
     def start(self):
         self.on_snapshot(RUNNING)
@@ -45,6 +47,9 @@ class Runner:
     def is_alive(self):
         return not self.over.is_set()
 
+    def remark(self, words):
+        self.remarks.append(words)
+
 
 class FakeShell:
     """Keeps what was shown. ``during`` is what happens in the tray's loop, on the main thread."""
@@ -56,8 +61,9 @@ class FakeShell:
         self.shown = []
         self.failure = None
 
-    def __call__(self, click):
+    def __call__(self, click, about_to_show):
         self.click = click
+        self.about_to_show = about_to_show
         return self
 
     def run(self):
@@ -85,21 +91,35 @@ class FakeShell:
 
 
 class App:
-    """One run of the app with stand-ins; ``calls`` are those of the port."""
+    """One run of the app with stand-ins; ``calls`` are those of the port, ``notices`` what the notifier got."""
 
-    def __init__(self, during, notify=lambda _notice: None, **port):
-        self.calls = []
+    def __init__(self, during, notify=lambda _notice: None, session=None, **port):
+        self.calls, self.notices, self.withdrawn = [], [], []
         self.shell = FakeShell(lambda shell: during(self, shell))
-        self.notify = notify
-        names = {name: lambda *a, name=name: self.calls.append((name, *a)) for name in ("pause", "resume", "open_log")}
-        self.port = Port(**{**names, "add_from_clipboard": lambda: "make -j4", **port})
+        self.on_notice = notify
+        self.session = session
+        names = {name: self.noting(name) for name in ("pause", "resume", "open_log", "change", "copy")}
+        self.port = Port(**{**names, "copied": lambda: "make -j4", "add": lambda text: f"job 1: {text}", **port})
+
+    def noting(self, name):
+        return lambda *arguments: self.calls.append((name, *arguments))
 
     def make(self, on_snapshot, on_notice):
         self.runner = Runner(on_snapshot, on_notice)
         return self.runner
 
+    def listen(self, on_choice):
+        self.choose = on_choice
+
+    def notify(self, notice):
+        self.notices.append(notice)
+        self.on_notice(notice)
+
+    def withdraw(self, job):
+        self.withdrawn.append(job)
+
     def run(self):
-        code = run_app(self.make, self.port, self, self.shell)
+        code = run_app(self.make, self.port, self, self.shell, self.session)
         if self.shell.failure:
             raise self.shell.failure
         return code
@@ -114,17 +134,19 @@ def test_the_runners_snapshots_are_shown_and_quit_stops_it():
 
 def test_clicks_reach_the_port():
     def during(app, shell):
-        for do in (Do("pause"), Do("resume"), Do("open_log", (7,)), Do("open_log")):
+        clicks = (Do("pause"), Do("pause", (1800.0,)), Do("resume"), Do("start", (3,)), Do("hold", (3,)), Do("release", (3,)))
+        for do in (*clicks, Do("cancel", (3,)), Do("retry", (3, 4)), Do("copy_command", ("make",))):
             shell.click("x", do)
-        shell.click("Add from clipboard", Do("add_from_clipboard"))
-        assert told.wait(LIMIT)
+        until(lambda: len(app.calls) == 9)
         shell.quit()
 
-    told, notices = threading.Event(), []
-    app = App(during, notify=lambda notice: (notices.append(notice), told.set()))
+    app = App(during)
     assert app.run() == 0
-    assert app.calls == [("pause",), ("resume",), ("open_log", 7), ("open_log", None)]
-    assert notices == [Notice(None, "Queued", "make -j4", urgent=False)]
+    assert app.calls == [
+        *(("pause", None), ("pause", 1800.0), ("resume",)),
+        *(("change", name, (3,)) for name in ("start", "hold", "release", "cancel")),
+        *(("change", "retry", (3, 4)), ("copy", "make")),
+    ]
 
 
 def test_a_click_that_fails_is_told_by_menu_and_notification_until_one_works():
@@ -138,10 +160,188 @@ def test_a_click_that_fails_is_told_by_menu_and_notification_until_one_works():
         shell.wait_for(lambda _, notes: not notes.mishap)
         shell.quit()
 
-    notices = []
-    app = App(during, notify=notices.append, add_from_clipboard=refuse)
+    app = App(during, copied=refuse)
     assert app.run() == 0
-    assert notices == [Notice(None, "Add from clipboard", "the clipboard is empty", urgent=False)]
+    assert app.notices == [Notice(None, "Add from clipboard", "the clipboard is empty", urgent=False)]
+
+
+def test_a_log_that_the_desktop_cannot_open_after_all_is_told():
+    def during(app, shell):
+        shell.click("Open log", Do("open_log", (7,)))
+        shell.wait_for(lambda _, notes: notes.mishap == "Open log: 7.log can't be opened: no program for it is installed")
+        shell.quit()
+
+    def fail_later(job, on_failure):
+        threading.Timer(0.05, on_failure, (f"{job}.log can't be opened: no program for it is installed",)).start()
+
+    app = App(during, open_log=fail_later)
+    assert app.run() == 0
+    assert [notice.title for notice in app.notices] == ["Open log"]
+
+
+# --- notifications ----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_chosen_in_a_notification_is_a_click():
+    group = Notice(None, "3 jobs failed", "", urgent=True, offers=("open_log", "retry"), covers=(4, 5, 6))
+
+    def during(app, shell):
+        for notice, offer in ((FAILED, "open_log"), (FAILED, "retry"), (group, "open_log"), (group, "retry")):
+            app.choose(notice, offer)
+        until(lambda: len(app.calls) == 4)
+        shell.quit()
+
+    app = App(during)
+    assert app.run() == 0
+    assert [call[:2] for call in app.calls] == [("open_log", 12), ("change", "retry"), ("open_log", None), ("change", "retry")]
+    assert [app.calls[1][2], app.calls[3][2]] == [(12,), (4, 5, 6)]
+
+
+def test_an_urgent_notice_that_is_no_longer_true_is_withdrawn():
+    def during(app, shell):
+        app.runner.on_notice(FAILED)
+        app.runner.on_notice(FAILED._replace(job=13, urgent=False))
+        for again in (12, 13, 14):
+            app.runner.on_snapshot(RUNNING._replace(running=job(again, State.RUNNING)))
+        until(lambda: app.withdrawn)
+        shell.quit()
+
+    app = App(during)
+    assert app.run() == 0
+    assert app.withdrawn == [12]  # an ordinary one goes by itself, and of 14 there was none
+
+
+def job(number, state, **fields):
+    return Job(**{**dict.fromkeys(Job._fields), "id": number, "state": state, "failures": 0, "seen": True, **fields})
+
+
+def test_a_notice_is_stale_when_its_job_was_looked_at_cancelled_or_has_begun_anew():
+    failed = [job(1, State.FAILED), job(2, State.FAILED, seen=False), job(3, State.CANCELLED)]
+    assert no_longer_true(RUNNING._replace(recent=tuple(failed))) == [1, 3]
+    assert no_longer_true(RUNNING._replace(running=job(4, State.RUNNING))) == [4]
+    assert no_longer_true(RUNNING._replace(running=job(4, State.RUNNING, failures=1))) == []
+
+
+# --- the clipboard, start at login ------------------------------------------------------------------------------------
+
+
+def test_the_clipboard_is_read_when_the_menu_is_about_to_be_shown_and_only_then():
+    def during(app, shell):
+        app.runner.on_snapshot(RUNNING._replace(pending=1))
+        assert reads == []
+        shell.about_to_show()
+        shell.wait_for(lambda _, notes: notes.clipping == Clipping("text 1"))
+        shell.about_to_show()
+        shell.wait_for(lambda _, notes: notes.clipping == Clipping("text 2"))
+        shell.quit()
+
+    reads = []
+    assert App(during, copied=lambda: reads.append(1) or f"text {len(reads)}").run() == 0
+
+
+def test_a_clipboard_that_hangs_keeps_neither_the_menu_nor_other_clicks_waiting():
+    def during(app, shell):
+        begun = time.monotonic()
+        for _ in range(100):
+            shell.about_to_show()
+        assert time.monotonic() - begun < 0.1
+        assert inside.wait(LIMIT)
+        shell.click("Pause", Do("pause"))
+        until(lambda: app.calls == [("pause", None)])
+        answer.set()
+        shell.wait_for(lambda _, notes: notes.clipping == Clipping("make"))
+        shell.quit()
+
+    def hang():
+        inside.set()
+        assert answer.wait(LIMIT)
+        reads.append(1)
+        return "make"
+
+    inside, answer, reads = threading.Event(), threading.Event(), []
+    assert App(during, copied=hang).run() == 0
+    assert len(reads) <= 2  # a hundred asks while it was being read are one
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (ClipboardError("the clipboard holds no text but image/png"), "the clipboard holds no text but image/png"),
+        (ClipboardError("the clipboard can't be read: xclip is missing", "install xclip"), "clipboard: install xclip"),
+    ],
+)
+def test_a_clipboard_that_can_be_no_job_says_why_in_the_menu_and_nothing_else(error, shown):
+    def refuse():
+        raise error
+
+    def during(app, shell):
+        shell.about_to_show()
+        shell.wait_for(lambda _, notes: notes.clipping == Clipping("", shown))
+        shell.quit()
+
+    app = App(during, copied=refuse)
+    assert app.run() == 0
+    assert app.notices == []
+
+
+def test_a_click_adds_what_was_shown_and_without_a_preview_what_is_there_and_says_so():
+    def during(app, shell):
+        shell.click("Add “make -j4”", Do("add_from_clipboard", ("make -j4",)))
+        shell.click("Add from clipboard", Do("add_from_clipboard"))
+        until(lambda: len(app.notices) == 2)
+        shell.quit()
+
+    app = App(during, copied=lambda: "rm -r /")
+    assert app.run() == 0
+    assert [(notice.title, notice.body) for notice in app.notices] == [("Queued", "job 1: make -j4"), ("Queued", "job 1: rm -r /")]
+
+
+class Login:
+    """The login's list. ``broken``: it can't be changed."""
+
+    def __init__(self, *, on=False, broken=False):
+        self.on, self.broken = on, broken
+
+    def enabled(self):
+        return self.on
+
+    def enable(self):
+        self.change(True)
+
+    def disable(self):
+        self.change(False)
+
+    def change(self, on):
+        if self.broken:
+            raise Refused("the folder autostart can't be written")
+        self.on = on
+
+
+def test_start_at_login_is_shown_as_it_is_and_changed_by_a_click():
+    def during(app, shell):
+        shell.wait_for(lambda _, notes: notes.autostart is False)
+        shell.click("Start at login", Do("set_autostart", (True,)))
+        shell.wait_for(lambda _, notes: notes.autostart is True)
+        login.on = False  # by the command line
+        shell.about_to_show()
+        shell.wait_for(lambda _, notes: notes.autostart is False)
+        shell.quit()
+
+    login = Login()
+    assert App(during, autostart=login).run() == 0
+
+
+def test_a_login_that_cannot_be_changed_is_told_and_shown_as_it_is():
+    def during(app, shell):
+        shell.click("Start at login", Do("set_autostart", (True,)))
+        shell.wait_for(lambda _, notes: notes.mishap == "Start at login: the folder autostart can't be written")
+        assert shell.shown[-1][1].autostart is False
+        shell.quit()
+
+    assert App(during, autostart=Login(broken=True)).run() == 0
+
+
+# --- without an icon --------------------------------------------------------------------------------------------------
 
 
 def test_a_notice_that_cannot_be_shown_stays_in_the_menu_until_its_log_is_opened():
@@ -152,8 +352,10 @@ def test_a_notice_that_cannot_be_shown_stays_in_the_menu_until_its_log_is_opened
         app.runner.on_notice(FAILED)
         app.runner.on_notice(FAILED._replace(job=13))
         shell.wait_for(lambda _, notes: [n.job for n in notes.undelivered] == [12, 13])
-        shell.click("x", Do("open_log", (12,)))
+        shell.click("x", Do("retry", (12,)))
         shell.wait_for(lambda _, notes: [n.job for n in notes.undelivered] == [13])
+        app.runner.on_notice(FAILED._replace(job=13, title="and again"))
+        shell.wait_for(lambda _, notes: [n.title for n in notes.undelivered] == ["and again"])
         shell.click("Open log", Do("open_log"))
         shell.wait_for(lambda _, notes: notes.undelivered == ())
         shell.quit()
@@ -163,23 +365,52 @@ def test_a_notice_that_cannot_be_shown_stays_in_the_menu_until_its_log_is_opened
     assert app.shell.shown[-1][0] == RUNNING
 
 
-@pytest.mark.parametrize("error", [NoTray("no tray"), ZeroDivisionError("oh"), None])
-def test_without_a_tray_or_when_it_goes_away_the_runner_goes_on(error, caplog):
+@pytest.mark.parametrize(
+    ("error", "remark"), [(NoTray("no tray here", "x"), "no tray icon: no tray here"), (ZeroDivisionError("oh"), GONE), (None, GONE)]
+)
+def test_without_a_tray_or_when_it_goes_away_the_runner_goes_on_and_says_so(error, remark, caplog):
     def during(app, shell):
         threading.Thread(target=later, args=(app, shell)).start()
         if error:
             raise error
 
     def later(app, shell):
-        until(lambda: "the queue is worked without" in caplog.text)
+        until(lambda: app.runner.remarks and app.session.looks)
         seen.append(app.runner.is_alive())
         os.kill(os.getpid(), signal.SIGTERM)
 
     seen = []
-    app = App(during)
+    app = App(during, session=Session())
     assert app.run() == 0
     assert seen == [True]
     assert "the queue is worked without" in caplog.text
+    assert app.runner.remarks == [remark]
+    assert app.session.looks == 1
+
+
+class Session:
+    """A login. ``looks`` counts how often it was to be looked at."""
+
+    looks = 0
+
+    def watch(self, on_end):
+        self.end = on_end
+
+    def look(self):
+        self.looks += 1
+
+
+def test_the_end_of_the_session_ends_the_app(caplog):
+    def during(app, shell):
+        app.session.end("the end of the login")
+        assert shell.over.wait(LIMIT)
+
+    caplog.set_level("INFO")
+    app = App(during, session=Session())
+    assert app.run() == 0
+    assert app.runner.stops == 1
+    assert "ending on the end of the login" in caplog.text
+    assert app.runner.remarks == []
 
 
 def test_when_the_runner_dies_the_tray_says_so_and_lives():
@@ -221,7 +452,7 @@ def test_a_folder_that_another_app_holds_is_the_callers_to_tell():
         raise FolderBusy("another app has this folder")
 
     with pytest.raises(FolderBusy):
-        run_app(busy, None, None, FakeShell(None))
+        run_app(busy, None, App(None), FakeShell(None))
 
 
 def start(*argv, **options):

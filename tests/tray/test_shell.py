@@ -6,6 +6,7 @@ import time
 from typing import ClassVar
 
 import pytest
+from system.session import message_bus_in
 
 from slothtray.model import Face
 from slothtray.tray import menu, shell
@@ -105,7 +106,7 @@ def test_what_is_shown_before_the_start_is_there_from_the_start(backend):
 
 
 def menu_tail():
-    return "Pause", "Add from clipboard", "- - - -", "Open log", "Quit"
+    return "Pause", "Pause for…", "Add from clipboard", "- - - -", "Open log", "Quit"
 
 
 def test_only_what_differs_is_drawn(backend):
@@ -120,6 +121,17 @@ def test_only_what_differs_is_drawn(backend):
     tray.show(IDLE)
     run(tray, during)
     assert [what[0] for what in backend.made[0].log].count("look") == 1
+
+
+def test_a_backend_can_tell_that_the_menu_is_about_to_be_shown(backend):
+    def during():
+        backend.made[0].about_to_show()
+        assert told == [1]
+        tray.stop()
+
+    told = []
+    tray = Shell(lambda *_: None, lambda: told.append(1))
+    run(tray, during)
 
 
 def test_stop_before_run_ends_it_at_once(backend):
@@ -162,13 +174,26 @@ def test_every_entry_becomes_what_pystray_shows_and_a_click_gives_its_value():
 
 def test_no_tray_says_why_not(monkeypatch):
     monkeypatch.setenv("SLOTHTRAY_TRAY", "fax")
-    with pytest.raises(NoTray, match=r"SLOTHTRAY_TRAY=fax is none of appindicator, gtk, xorg"):
+    with pytest.raises(NoTray, match=r"SLOTHTRAY_TRAY=fax is none of sni, .*gtk"):
         Shell(lambda *_: None).run()
 
 
-def test_without_a_display_every_backend_is_tried_and_the_environment_left_alone(monkeypatch):
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SLOTHTRAY_TRAY", "PYSTRAY_BACKEND"):
+def test_where_no_tray_can_come_it_says_why_and_leaves_the_environment_alone(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SLOTHTRAY_TRAY", "PYSTRAY_BACKEND", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(NoTray, match=r"appindicator: .*; gtk: .*; xorg: "):
+    with pytest.raises(NoTray, match=r"no session bus .*; \S"):
         Shell(lambda *_: None).run()
     assert "PYSTRAY_BACKEND" not in os.environ
+
+
+def test_stop_ends_the_search_for_a_tray(tmp_path, monkeypatch):
+    monkeypatch.delenv("SLOTHTRAY_TRAY", raising=False)
+    with message_bus_in(tmp_path) as bus:
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", bus.address)
+        monkeypatch.delenv("DISPLAY", raising=False)
+        tray = Shell(lambda *_: None)
+        thread = threading.Thread(target=tray.run)
+        thread.start()
+        tray.stop()
+        thread.join(LIMIT)
+        assert not thread.is_alive()

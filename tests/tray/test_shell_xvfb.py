@@ -1,86 +1,18 @@
 """The icon in a real panel on a real (virtual) screen: seen by its pixels, used by the mouse."""
 
-import subprocess
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from desktop_session import GI_PYTHON, spots, text_rows, until
+from desktop_session import until
+from panels import FUR, LIMIT, app_on
 
 from slothtray.model import Face
-from slothtray.tray.icon import Look, image
 
-DRIVER = Path(__file__).with_name("tray_driver.py")
-LIMIT = 10.0
-FUR = {face: image(Look(face, badge=False), 64).getpixel((32, 9))[:3] for face in Face}
-BADGE = image(Look(Face.IDLE, badge=True), 64).getpixel((40, 52))[:3]
 POLL = {"7", "73"}  # poll on x86-64, ppoll on arm64
-COMMON = 8
-"""Pixels of a colour that count as seen; at 24 px a face has 55 to 130 of its fur's."""
 
 
-class App:
-    """The tray application in a process of its own."""
-
-    def __init__(self, desktop, process):
-        self.desktop = desktop
-        self.process = process
-
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-
-    def said(self):
-        return self.process.stdout.readline().split()
-
-    def shows(self, face):
-        """Whether the screen shows this face and no other."""
-        photo = self.desktop.photo()
-        return {one for one in Face if spots(photo, FUR[one])[0] >= COMMON} == {face}
-
-    def warns(self):
-        """Whether the badge is to be seen."""
-        return spots(self.desktop.photo(), BADGE)[0] >= COMMON
-
-    def place(self):
-        """The middle of the icon."""
-        photo = self.desktop.photo()
-        left, top, right, bottom = max((spots(photo, colour) for colour in FUR.values()), key=lambda seen: seen[0])[1]
-        return (left + right) // 2, (top + bottom) // 2
-
-
-@contextmanager
-def app_on(desktop, backend):
-    assert GI_PYTHON.exists(), "packaging/dev.py test makes .venv-gi"
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with desktop.program(str(GI_PYTHON), str(DRIVER), env={**desktop.env, "SLOTHTRAY_TRAY": backend}, **pipes) as process:
-        yield App(desktop, process)
-
-
-def open_menu(app):
-    """Right click on the icon; the menu's box on the screen."""
-    before = app.desktop.photo()
-    app.desktop.click(*app.place(), 3)
-    steady = []
-
-    def there():
-        steady.append(app.desktop.changed_box(before))
-        return len(steady) > 1 and steady[-1] and steady[-1] == steady[-2] and steady[-1]
-
-    return until(there, LIMIT)
-
-
-def choose(app, line):
-    """Open the menu and click its ``line``-th line of text, from 0."""
-    left, top, right, bottom = open_menu(app)
-    rows = text_rows(app.desktop.photo().crop((left, top, right, bottom)))
-    first, last = rows[line]
-    app.desktop.click(left + (right - left) // 2, top + (first + last) // 2, 1)
-    return len(rows)
-
-
-@pytest.mark.parametrize("backend", ["appindicator", "gtk", "xorg"])
+@pytest.mark.parametrize("backend", ["appindicator", "gtk", "xembed"])
 def test_the_icon_shows_each_state_in_its_colour_and_the_badge(desktop, backend):
     with desktop.trayer(), app_on(desktop, backend) as app:
         until(lambda: app.shows(Face.IDLE), LIMIT)
@@ -92,27 +24,37 @@ def test_the_icon_shows_each_state_in_its_colour_and_the_badge(desktop, backend)
         until(app.warns, LIMIT)
         app.process.terminate()
         assert app.process.wait(5) == 0
-        until(lambda: not app.shows(Face.IDLE), LIMIT)
+        until(app.shows_nothing, LIMIT)
 
 
 def test_pause_is_chosen_by_mouse_and_seen_in_the_colour_and_then_taken_back(desktop):
     with desktop.trayer(), app_on(desktop, "gtk") as app:
         until(lambda: app.shows(Face.IDLE), LIMIT)
-        assert choose(app, 1) == 5  # Idle | Pause, Add from clipboard | Open log, Quit
+        assert app.choose(1) == 6  # Idle | Pause, Pause for…, Add from clipboard | Open log, Quit
         assert app.said() == ["pause"]
         until(lambda: app.shows(Face.PAUSED), LIMIT)
-        choose(app, 1)
+        app.choose(1)
         assert app.said() == ["resume"]
         until(lambda: app.shows(Face.IDLE), LIMIT)
-        choose(app, 4)
+        app.choose(5)
         assert app.process.wait(5) == 0
 
 
-def test_a_left_click_opens_the_log(desktop):
-    with desktop.trayer(), app_on(desktop, "gtk") as app:
+@pytest.mark.parametrize("backend", ["gtk", "xembed"])
+def test_a_left_click_opens_the_log(desktop, backend):
+    with desktop.trayer(), app_on(desktop, backend) as app:
         until(lambda: app.shows(Face.IDLE), LIMIT)
         app.desktop.click(*app.place(), 1)
         assert app.said() == ["log", "None"]
+
+
+def test_the_panel_s_own_ground_is_seen_around_the_icon(desktop):
+    with desktop.trayer(), app_on(desktop, "xembed") as app:
+        until(lambda: app.shows(Face.IDLE), LIMIT)
+        photo, (x, y) = desktop.photo(), app.place()
+        beside = photo.getpixel((x, 480 - 23))  # the icon is 16 pixels high, the panel 24
+        assert min(beside) > 200
+        assert [photo.getpixel((x + dx, y + dy)) for dx in (-7, 7) for dy in (-7, 7)] == [beside] * 4
 
 
 def test_the_tooltip_says_what_and_why(desktop):
@@ -127,8 +69,9 @@ def test_the_tooltip_says_what_and_why(desktop):
         assert right - left > 250  # "slothtray: waiting: load 2.91 > 1.50 since 14:02" is a long line
 
 
-def test_a_flood_of_changes_ends_in_the_last_one_and_a_panel_that_lives(desktop):
-    with desktop.trayer() as panel, app_on(desktop, "gtk") as app:
+@pytest.mark.parametrize("backend", ["gtk", "xembed"])
+def test_a_flood_of_changes_ends_in_the_last_one_and_a_panel_that_lives(desktop, backend):
+    with desktop.trayer() as panel, app_on(desktop, backend) as app:
         until(lambda: app.shows(Face.IDLE), LIMIT)
         app.tell("flood 3000")
         assert app.said() == ["flooded"]
@@ -139,11 +82,16 @@ def test_a_flood_of_changes_ends_in_the_last_one_and_a_panel_that_lives(desktop)
         assert panel.poll() is None
 
 
-def test_a_panel_that_is_restarted_gets_the_icon_back(desktop):
-    with app_on(desktop, "gtk") as app:
-        for _ in range(2):
-            with desktop.trayer():
-                until(lambda: app.shows(Face.IDLE), LIMIT)
+@pytest.mark.parametrize("backend", ["gtk", "xembed"])
+def test_a_panel_that_comes_late_and_is_restarted_gets_the_icon(desktop, backend):
+    with app_on(desktop, backend) as app:
+        for face in (Face.IDLE, Face.PAUSED, Face.RUNNING):
+            with desktop.trayer() as panel:
+                app.tell(f"face {face}")
+                until(lambda face=face: app.shows(face), LIMIT)
+                panel.kill()
+                panel.wait(LIMIT)
+            app.tell("face waiting")  # while there is no panel
 
 
 def test_a_runner_that_dies_is_seen(desktop):

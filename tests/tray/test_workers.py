@@ -6,7 +6,7 @@ import time
 from slothtray.errors import Refused, SlothtrayError
 from slothtray.model import Notice
 from slothtray.tray.menu import Do
-from slothtray.tray.workers import Clicks, Telling
+from slothtray.tray.workers import Background, Clicks, Telling
 
 LIMIT = 5.0
 FAILED = Notice(12, "“make” failed", "exit 2", urgent=True)
@@ -88,6 +88,9 @@ class Service:
         self.behaviour = list(behaviour)
         self.asked = Record()
 
+    def withdraw(self, job):
+        self.notify(job)
+
     def notify(self, notice):
         self.asked(notice)
         what = self.behaviour.pop(0) if self.behaviour else None
@@ -135,3 +138,49 @@ def test_one_who_takes_back_and_fails_is_survived():
     telling.tell(FAILED)
     telling.tell(FAILED)
     service.asked.wait(2)
+
+
+def test_an_urgent_notice_is_withdrawn_once_and_in_its_turn():
+    service = Service()
+    telling = Telling(service, Record())
+    telling.withdraw(12)
+    telling.tell(FAILED)
+    telling.tell(FAILED._replace(job=13, urgent=False))
+    for job in (12, 12, 13):
+        telling.withdraw(job)
+    telling.tell(FAILED)
+    assert service.asked.wait(4) == [(FAILED,), (FAILED._replace(job=13, urgent=False),), (12,), (FAILED,)]
+
+
+def test_a_notice_that_cannot_be_withdrawn_is_not_told_as_one_that_was_not_shown(caplog):
+    lost = Record()
+    caplog.set_level("INFO")
+    telling = Telling(Service(None, SlothtrayError("no answer"), SlothtrayError("no answer")), lost)
+    telling.tell(FAILED)
+    telling.withdraw(12)
+    telling.tell(FAILED)
+    assert lost.wait(1) == [(FAILED,)]
+    assert "no answer; the notice about job 12 stays" in caplog.text
+
+
+def test_what_is_asked_for_many_times_while_it_is_done_is_done_once_more(caplog):
+    def call():
+        done()
+        if len(done.calls) == 1:
+            assert goes_on.wait(LIMIT)
+        if len(done.calls) == 2:
+            raise ZeroDivisionError("oh")
+
+    done, goes_on = Record(), threading.Event()
+    background = Background("looks", call)
+    background.ask()
+    done.wait(1)
+    for _ in range(20):
+        background.ask()
+    goes_on.set()
+    done.wait(2)
+    time.sleep(0.05)
+    assert len(done.calls) == 2
+    background.ask()  # and a failure is survived
+    done.wait(3)
+    assert "ZeroDivisionError: oh" in caplog.text

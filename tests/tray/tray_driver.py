@@ -57,8 +57,8 @@ class Obedient:
     def die(self):
         self.over.set()
 
-    def pause(self):
-        say("pause")
+    def pause(self, seconds):
+        say("pause" if seconds is None else f"pause {seconds:g}")
         self.change(face=Face.PAUSED, paused=True, reason="paused")
 
     def resume(self):
@@ -74,10 +74,19 @@ class Obedient:
     def is_alive(self):
         return not self.over.is_set()
 
+    def remark(self, words):
+        say("remark", words)
+
 
 class Silent:
+    def listen(self, on_choice):
+        pass
+
     def notify(self, notice):
         say("notice", notice.title)
+
+    def withdraw(self, job):
+        say("withdrawn", job)
 
 
 def main():
@@ -86,8 +95,11 @@ def main():
     port = Port(
         pause=runner.pause,
         resume=runner.resume,
-        add_from_clipboard=lambda: "nothing",
-        open_log=lambda job: say("log", job),
+        change=lambda name, jobs: say(name, *jobs),
+        copied=lambda: "make -j4",
+        add=lambda text: say("add", text) or "job 1",
+        copy=lambda text: say("copy", text),
+        open_log=lambda job, _on_failure: say("log", job),
     )
     sys.exit(run_app(runner.make, port, Silent()))
 

@@ -5,14 +5,23 @@ import sys
 
 from slothtray import actions, environment
 from slothtray.cli.parser import Parsed
+from slothtray.cli.streams import NO_APP, tell
 from slothtray.errors import Usage
 from slothtray.paths import Paths
-from slothtray.store.adding import NewJob
+from slothtray.states import NEVER
+from slothtray.store.adding import NewJob, check
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Captured = tuple[dict[str, str], list[str]]
+    """What of the environment is kept, and the names of what is not."""
 
 
 def run(parsed: Parsed, paths: Paths) -> int:
     """Queue the command, or each line of standard input; print the ids alone on stdout, one a line."""
-    added = actions.add(paths, _jobs(parsed))
+    added = actions.add(paths, _jobs(parsed, paths))
     if parsed.flag("json"):
         from slothtray.cli.commands.show import print_added
 
@@ -28,18 +37,34 @@ def _from_stdin(parsed: Parsed) -> bool:
     return parsed.words == ["-"] and not parsed.verbatim
 
 
-def _jobs(parsed: Parsed) -> list[NewJob]:
+def _jobs(parsed: Parsed, paths: Paths) -> list[NewJob]:
     now = _now() if any(parsed.get(key) for key in ("delay", "at", "expires")) else 0.0
     if parsed.flag("clipboard"):
-        return [_clipboard_job(parsed, now)]
+        return [_clipboard_job(parsed, paths, now)]
+    captured = _environment(parsed, paths)
     if _from_stdin(parsed):
-        lines = [line.rstrip("\r\n") for line in sys.stdin if line.strip()]
-        if not lines:
-            raise Usage("there is no command on standard input", "give one a line")
-        return [_job(parsed, [line], now) for line in lines]
+        return _jobs_of_lines(parsed, captured, now)
     if not parsed.words or not parsed.words[0].strip():
         raise Usage("the command is empty", 'give one, as in `slothtray add "make -j4"`')
-    return [_job(parsed, parsed.words, now)]
+    return [_job(parsed, parsed.words, captured, now)]
+
+
+def _jobs_of_lines(parsed: Parsed, captured: "Captured", now: float) -> list[NewJob]:
+    """A job a line, as bytes: a command may name a file in any encoding. All are checked before any is stored."""
+    lines = [os.fsdecode(line).strip("\r") for line in sys.stdin.buffer.read().split(b"\n")]
+    jobs: list[NewJob] = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            jobs.append(_job(parsed, [line], captured, now))
+            try:
+                check(jobs[-1])
+            except Usage as error:
+                raise Usage(f"line {number}: {error.title}", error.message) from error
+    if not jobs:
+        raise Usage("there is no command on standard input", "give one a line")
+    if len(jobs) > 1 and parsed.flag("unique"):
+        raise Usage("--unique would take only the first line", "leave it out, or give one line")
+    return jobs
 
 
 def _now() -> float:
@@ -48,19 +73,24 @@ def _now() -> float:
     return Clock().wall()
 
 
-def _job(parsed: Parsed, words: list[str], now: float) -> NewJob:
+def _job(parsed: Parsed, words: list[str], captured: "Captured", now: float) -> NewJob:
     command, argv = actions.from_words(words, os.environ, verbatim=parsed.verbatim)
-    kept, dropped = _environment(parsed)
+    kept, dropped = captured
     return _with_options(parsed, now, NewJob(command, argv, cwd=_folder(parsed), env=kept, umask=_umask(), dropped=dropped))
 
 
-def _clipboard_job(parsed: Parsed, now: float) -> NewJob:
+def _clipboard_job(parsed: Parsed, paths: Paths, now: float) -> NewJob:
     if parsed.words:
         raise Usage("--clipboard takes its command from the clipboard", "give no other one")
     from slothtray.system import clipboard
 
     text = clipboard.check_text(clipboard.system_clipboard().read())
-    return _with_options(parsed, now, actions.clipboard_job(text, os.environ))
+    job = actions.clipboard_job(text, os.environ)
+    job.env, dropped = _environment(parsed, paths)
+    job.dropped = tuple(dropped)
+    if parsed.text("cwd") is not None:
+        job.cwd = _folder(parsed)
+    return _with_options(parsed, now, job)
 
 
 def _with_options(parsed: Parsed, now: float, job: NewJob) -> NewJob:
@@ -71,9 +101,14 @@ def _with_options(parsed: Parsed, now: float, job: NewJob) -> NewJob:
     job.not_before = not_before(parsed, now)
     expires = parsed.number("expires")
     job.expires_at = None if expires is None else now + expires
-    if job.expires_at is not None and job.expires_at <= job.not_before:
-        raise Usage("it would expire before it may start", "make --expires longer than the delay")
+    check_times(job.not_before, job.expires_at)
     return job
+
+
+def check_times(not_before: float, expires_at: float | None) -> None:
+    """Raise ``Usage`` for a job that could never start. One that waits for another job may still be in time."""
+    if expires_at is not None and expires_at <= not_before < NEVER:
+        raise Usage("it would expire before it may start", "make --expires longer than the delay")
 
 
 def not_before(parsed: Parsed, now: float) -> float:
@@ -88,7 +123,7 @@ def not_before(parsed: Parsed, now: float) -> float:
     return now + delay if delay is not None else 0.0
 
 
-def _environment(parsed: Parsed) -> tuple[dict[str, str], list[str]]:
+def _environment(parsed: Parsed, paths: Paths) -> "Captured":
     given = parsed.texts("env")
     sets = dict(word.split("=", 1) for word in given if "=" in word)
     keeps = [word for word in given if "=" not in word]
@@ -98,9 +133,19 @@ def _environment(parsed: Parsed) -> tuple[dict[str, str], list[str]]:
     if "" in sets or "" in keeps:
         raise Usage("--env needs a name", "use --env NAME or --env NAME=VALUE")
     kept, dropped = environment.capture(os.environ, keeps)
+    if dropped:
+        kept, dropped = environment.capture(os.environ, [*keeps, *_kept_by_config(paths)])
     kept.update({name: os.environ[name] for name in keeps})
     kept.update(sets)
     return kept, [name for name in dropped if name not in sets]
+
+
+def _kept_by_config(paths: Paths) -> "Sequence[str]":
+    """What ``keep_env`` names. A config that is wrong stops no job: it is said, and what is right in it counts."""
+    names, problem = actions.kept_by_config(paths)
+    if problem:
+        tell(problem)
+    return names
 
 
 def _folder(parsed: Parsed) -> str:
@@ -122,8 +167,10 @@ def _umask() -> int:
 
 
 def _say(added: actions.Added) -> None:
+    if added.namesakes:
+        tell(f"job {added.namesakes[0]} of that label waits or runs already; nothing was added")
     if added.dropped and sys.stderr.isatty():
         names = ", ".join(added.dropped)
-        print(f"slothtray: kept out of the job, as it looks secret: {names} (--env NAME keeps it)", file=sys.stderr)
+        tell(f"kept out of the job, as it looks secret: {names} (--env NAME keeps it)")
     if not added.app_runs:
-        print("slothtray: no app is running; it starts when one is (`slothtray`, or `slothtray run`)", file=sys.stderr)
+        tell(NO_APP)

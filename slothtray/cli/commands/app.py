@@ -4,24 +4,25 @@ import os
 import sys
 
 from slothtray import actions, assets
-from slothtray.cli.commands import run as plain
+from slothtray.cli import settings
 from slothtray.cli.parser import Parsed
 from slothtray.clock import Clock
 from slothtray.errors import StorageError
 from slothtray.paths import Paths
 from slothtray.runner import Loop, LoopThread, Tell
 from slothtray.store import Queue, person
-from slothtray.system import applog, clipboard, notify, opener, sleep
+from slothtray.system import applog, clipboard, copier, notify, opener, sessionend, sleep
 from slothtray.text import clean
 from slothtray.tray.app import Port, run_app
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from slothtray.model import Notice, Snapshot
 
 PREVIEW = 60
+CHANGES = {"start": person.start, "hold": person.hold, "release": person.release, "retry": person.retry}
 
 
 def run(parsed: Parsed, paths: Paths) -> int:
@@ -32,33 +33,56 @@ def run(parsed: Parsed, paths: Paths) -> int:
 
     def make_runner(on_snapshot: "Callable[[Snapshot], None]", on_notice: "Callable[[Notice], None]") -> LoopThread:
         tell = Tell(snapshot=on_snapshot, notice=on_notice)
-        return LoopThread(lambda: Loop(paths, plain.default_config(), tell, sleep.listen()))
+        return LoopThread(lambda: Loop(paths, settings.watched(paths), tell, sleep.listen()))
 
-    return run_app(make_runner, port(paths), notify.system_notifier(assets.path("hicolor/64x64/apps/slothtray.png")))
+    notifier = notify.system_notifier(assets.path("hicolor/64x64/apps/slothtray.png"))
+    return run_app(make_runner, port(paths), notifier, session=sessionend.of_this_login())
 
 
 def port(paths: Paths) -> Port:
     """What the menu's entries do on this queue folder."""
     return Port(
-        pause=lambda: actions.pause(paths),
+        pause=lambda seconds: actions.pause(paths, seconds),
         resume=lambda: actions.resume(paths),
-        add_from_clipboard=lambda: add_from_clipboard(paths),
-        open_log=lambda job: open_log(paths, job),
+        change=lambda name, jobs: change(paths, name, jobs),
+        copied=lambda: clipboard.check_text(clipboard.system_clipboard().read()),
+        add=lambda text: add(paths, text),
+        copy=lambda text: copier.system_copier().write(text),
+        open_log=lambda job, on_failure: open_log(paths, job, on_failure),
     )
 
 
-def add_from_clipboard(paths: Paths) -> str:
-    """Queue what was copied; one line that says so. Raises ``ClipboardError`` with the reason why not."""
-    text = clipboard.check_text(clipboard.system_clipboard().read())
-    added = actions.add(paths, [actions.clipboard_job(text, os.environ)])
+def change(paths: Paths, name: str, jobs: "Sequence[int]") -> None:
+    """Start, hold, release, cancel or retry jobs. Raises the first refusal, when what can be done is done."""
+    if name == "cancel":
+        for number in jobs:
+            actions.cancel(paths, number)
+        return
+    for error in actions.each(paths, jobs, CHANGES[name]):
+        raise error
+
+
+def add(paths: Paths, text: str) -> str:
+    """Queue what was copied; one line that says so."""
+    keep, _ = actions.kept_by_config(paths)
+    added = actions.add(paths, [actions.clipboard_job(text, os.environ, keep)])
     return f"job {added.ids[0]}: {clean(text, PREVIEW)}"
 
 
-def open_log(paths: Paths, job: int | None) -> None:
-    """Show a job's log, which then counts as seen, or the app's own."""
-    if job is None:
-        opener.system_opener().open(paths.app_log)
-        return
+def open_log(paths: Paths, job: int | None, on_failure: "Callable[[str], None]") -> None:
+    """Show a job's log, which then counts as seen, or the app's own. ``on_failure`` may be told later that nothing shows it."""
+    path = paths.app_log if job is None else paths.log(job)
+    exists = os.path.exists(path)
+    if exists:
+        opener.system_opener(on_failure).open(path)
+    if job is not None:
+        mark_seen(paths, job)
+    if not exists:
+        raise StorageError("there is no log yet" if job is None else f"job {job} has written nothing")
+
+
+def mark_seen(paths: Paths, job: int) -> None:
+    """The person has looked at a job: its failure makes no badge any more."""
     queue = Queue(paths.database, Clock(), patience=2.0)
     try:
         with queue.database.write():
@@ -66,6 +90,3 @@ def open_log(paths: Paths, job: int | None) -> None:
     finally:
         queue.close()
     actions.ring(paths)
-    if not os.path.exists(paths.log(job)):
-        raise StorageError(f"job {job} has written nothing")
-    opener.system_opener().open(paths.log(job))

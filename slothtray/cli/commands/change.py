@@ -1,15 +1,15 @@
 """`slothtray cancel`, `retry`, `start`, `hold` and `release`: one change to each of some jobs."""
 
-import sys
-
-from slothtray import actions
-from slothtray.cli.complain import report
+from slothtray import actions, bell
 from slothtray.cli.parser import Parsed
+from slothtray.cli.streams import NO_APP, tell
 from slothtray.durations import parse_id, parse_ids
 from slothtray.errors import SlothtrayError
 from slothtray.paths import Paths
 from slothtray.store import person
 
+QUEUES = ("retry", "release", "start")
+"""What a person does so that a job runs."""
 CHANGES = {"retry": person.retry, "release": person.release, "hold": person.hold, "start": person.start}
 
 
@@ -19,7 +19,9 @@ def run(parsed: Parsed, paths: Paths) -> int:
     ids = [parse_id(parsed.words[0])] if name == "start" else parse_ids(parsed.words)
     errors = _cancel(paths, ids) if name == "cancel" else actions.each(paths, ids, CHANGES[name])
     for error in errors:
-        report(error, as_json=False)
+        tell(str(error))
+    if name in QUEUES and len(errors) < len(ids) and not bell.answered(paths):
+        tell(NO_APP)
     return 1 if errors else 0
 
 
@@ -34,5 +36,5 @@ def _cancel(paths: Paths, ids: list[int]) -> list[SlothtrayError]:
             errors.append(error)
         else:
             if not carried_out:
-                print(f"slothtray: job {number} will be cancelled when slothtray is started", file=sys.stderr)
+                tell(f"job {number} will be cancelled when slothtray is started")
     return errors

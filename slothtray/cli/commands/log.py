@@ -5,11 +5,13 @@ import sys
 import time
 from collections.abc import Iterator
 
-from slothtray import actions
+from slothtray import actions, bell
 from slothtray.cli.parser import Parsed
+from slothtray.cli.render import PLAIN, wants_colour
+from slothtray.cli.streams import tell
 from slothtray.durations import parse_id
 from slothtray.errors import Refused, Usage
-from slothtray.model import FINISHED, Job
+from slothtray.model import FINISHED, Job, State
 from slothtray.paths import Paths
 from slothtray.store import Queue, person
 from slothtray.system import opener, tail
@@ -23,75 +25,77 @@ LOOK_EVERY = 0.1
 def run(parsed: Parsed, paths: Paths) -> int:
     """Print the log or its last lines, follow it, open it, or print its path."""
     number, lines = parse_id(parsed.words[0]), parsed.whole("lines")
-    if lines is not None and lines < 0:
-        raise Usage(f"-n {lines} makes no sense", "use 0 or more lines")
+    _check(parsed, lines)
     queue = Queue(paths.database)
     try:
         job = person.find(queue.database, number)
         if parsed.flag("path"):
             print(paths.log(number))
-        elif parsed.flag("follow"):
+            return 0
+        if parsed.flag("follow"):
             _print(_followed(queue, paths, number, lines))
             job = person.find(queue.database, number)
         else:
             _must_exist(paths, job)
             _print_or_open(parsed, paths.log(number), lines)
-        if not parsed.flag("path"):
-            actions.look_at(paths, queue, job)
+        actions.look_at(paths, queue, job)
     finally:
         queue.close()
     return 0
 
 
+def _check(parsed: Parsed, lines: int | None) -> None:
+    given = [name for name in ("--follow", "--path", "--open") if parsed.flag(name.lstrip("-"))]
+    if lines is not None and given != ["--follow"]:
+        given.append("--lines")
+    if len(given) > 1:
+        raise Usage(f"{given[0]} and {given[1]} don't go together", "give one of them")
+    if lines is not None and lines < 0:
+        raise Usage(f"-n {lines} makes no sense", "use 0 or more lines")
+
+
 def _must_exist(paths: Paths, job: Job) -> None:
     if not os.path.exists(paths.log(job.id)):
-        raise Refused(f"job {job.id} has written nothing ({job.state})", f"`slothtray log -f {job.id}` waits for it")
+        hint = f"`slothtray log -f {job.id}` waits for it" if job.state not in FINISHED else ""
+        raise Refused(f"job {job.id} has written nothing ({job.state})", hint)
 
 
 def _print_or_open(parsed: Parsed, path: str, lines: int | None) -> None:
     if parsed.flag("open"):
         opener.system_opener().open(path)
-    elif lines is not None:
-        _print(iter([tail.last_lines(path, lines)]))
     else:
-        _print(_whole(path))
+        _print(_from(path, 0 if lines is None else tail.place_of_last(path, lines)))
 
 
-def _whole(path: str) -> Iterator[bytes]:
+def _from(path: str, place: int) -> Iterator[bytes]:
     with open(path, "rb") as file:
+        file.seek(place)
         while chunk := file.read(CHUNK):
             yield chunk
 
 
 def _followed(queue: Queue, paths: Paths, number: int, lines: int | None) -> Iterator[bytes]:
     """What is there (its last ``lines``), then what comes, until the job is over; an empty piece where there is a pause."""
-    path, place, told = paths.log(number), 0, False
-    if lines is not None and os.path.exists(path):
-        start = tail.last_lines(path, lines)
-        place = os.path.getsize(path)
-        yield start
+    path, told = paths.log(number), False
+    place = tail.place_of_last(path, lines) if lines is not None and os.path.exists(path) else 0
     while True:
         # The state first: what a job that is over has written is all there by then.
         job = person.find(queue.database, number)
-        size = os.path.getsize(path) if os.path.exists(path) else 0
-        if size > place:
-            with open(path, "rb") as file:
-                file.seek(place)
-                data = file.read(CHUNK)
+        for data in _from(path, place) if os.path.exists(path) else ():
             place += len(data)
             yield data
-        elif job.state in FINISHED:
+        if job.state in FINISHED:
             return
-        else:
-            told = told or _tell_of_wait(job)
-            yield b""
-            time.sleep(LOOK_EVERY)
+        told = told or _tell_of_wait(paths, job)
+        yield b""
+        time.sleep(LOOK_EVERY)
 
 
-def _tell_of_wait(job: Job) -> bool:
-    if job.started_at is not None:
+def _tell_of_wait(paths: Paths, job: Job) -> bool:
+    if job.state is State.RUNNING:
         return False
-    print(f"slothtray: job {job.id} is {job.state}; what it writes will be shown here", file=sys.stderr)
+    no_app = "" if bell.answered(paths) else "; no app is running (`slothtray`, or `slothtray run`)"
+    tell(f"job {job.id} is {job.state}; what it writes will be shown here{no_app}")
     return True
 
 
@@ -102,8 +106,15 @@ def _print(pieces: Iterator[bytes]) -> None:
             sys.stdout.buffer.write(piece)
             sys.stdout.buffer.flush()
         return
-    harmless = TerminalFilter()
-    for piece in pieces:
-        sys.stdout.write(harmless.feed(piece))
-        sys.stdout.flush()
-    sys.stdout.write(harmless.feed(b"", last=True))
+    harmless = TerminalFilter(colours=wants_colour(sys.stdout))
+    coloured = False
+    try:
+        for piece in pieces:
+            text = harmless.feed(piece)
+            coloured = coloured or "\x1b" in text
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        sys.stdout.write(harmless.feed(b"", last=True))
+    finally:
+        if coloured:
+            sys.stdout.write(PLAIN)  # a job that was ended in red leaves the person's prompt as it was

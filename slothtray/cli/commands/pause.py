@@ -1,29 +1,34 @@
 """`slothtray pause` and `slothtray resume`."""
 
-import sys
-
 from slothtray import actions
 from slothtray.cli.parser import Parsed
+from slothtray.cli.streams import tell
+from slothtray.clock import Clock
 from slothtray.durations import parse_duration
 from slothtray.errors import Usage
 from slothtray.paths import Paths
+from slothtray.policy import clock_words
 
 
 def run(parsed: Parsed, paths: Paths) -> int:
     """Pause or go on. Going on without a pause is no error: that is what was wanted."""
-    if parsed.command.name == "resume":
-        if not actions.resume(paths):
-            print("slothtray: the queue was not paused", file=sys.stderr)
-        return 0
     seconds = parse_duration(parsed.words[0]) if parsed.words else None
-    if parsed.flag("toggle"):
-        if seconds is not None:
-            raise Usage("--toggle takes no duration")
-        if actions.resume(paths):
-            print("resumed")
-            return 0
-        actions.pause(paths)
-        print("paused")
+    if parsed.command.name == "resume":
+        if not _resumed(paths):
+            tell("the queue was not paused")
         return 0
-    actions.pause(paths, seconds)
+    toggle = parsed.flag("toggle")
+    if toggle and seconds is not None:
+        raise Usage("--toggle takes no duration")
+    if toggle and _resumed(paths):
+        return 0
+    until = actions.pause(paths, seconds)
+    print("paused" if until is None else f"paused until {clock_words(until, Clock().wall())}")
     return 0
+
+
+def _resumed(paths: Paths) -> bool:
+    was_paused = actions.resume(paths)
+    if was_paused:
+        print("resumed")
+    return was_paused

@@ -1,20 +1,38 @@
 """`slothtray prune`: forget what is over, and its log."""
 
 from slothtray import actions
+from slothtray.cli import settings
 from slothtray.cli.parser import Parsed
+from slothtray.errors import ConfigError, Usage
 from slothtray.paths import Paths
 from slothtray.text import size_words
-
-DEFAULT_OLDER = 30 * 86400.0
 
 
 def run(parsed: Parsed, paths: Paths) -> int:
     """Remove the jobs, or say which would go."""
     older, size = parsed.number("older"), parsed.whole("size")
     if older is None and size is None:
-        older = DEFAULT_OLDER
+        reading = settings.reading(paths)
+        if reading.problem:
+            raise ConfigError(reading.problem)  # nothing is removed by a default that may not be what was meant
+        older = reading.config.prune_after
+        if older is None:
+            raise Usage("the config's prune_after is never", "say what may go with --older or --size")
     pruned = actions.prune(paths, older, size, failed=parsed.flag("failed"), dry_run=parsed.flag("dry_run"))
-    verb = "would go" if parsed.flag("dry_run") else "removed"
     jobs = "1 job" if len(pruned.ids) == 1 else f"{len(pruned.ids)} jobs"
+    verb = "removed"
+    if parsed.flag("dry_run"):
+        verb = "would go" + (f" ({ranges(pruned.ids)})" if pruned.ids else "")
     print(f"{jobs} {verb}, {size_words(pruned.size)} of logs")
     return 0
+
+
+def ranges(ids: list[int]) -> str:
+    """Ids as people type them: "3-5, 9"."""
+    found: list[list[int]] = []
+    for number in sorted(ids):
+        if found and found[-1][-1] == number - 1:
+            found[-1][1:] = [number]
+        else:
+            found.append([number])
+    return ", ".join("-".join(map(str, one)) for one in found)

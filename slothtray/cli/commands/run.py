@@ -4,14 +4,13 @@ import signal
 import sys
 import time
 
+from slothtray.cli import settings
 from slothtray.cli.parser import Parsed
-from slothtray.config import Config
 from slothtray.model import Job
 from slothtray.paths import Paths
 from slothtray.policy import Change, Wait
 from slothtray.runner import Loop, Tell
 from slothtray.system import applog, sleep
-from slothtray.system.load import default_ceiling
 from slothtray.text import clean
 
 
@@ -20,7 +19,7 @@ def run(parsed: Parsed, paths: Paths) -> int:
     applog.set_up(paths)
     said = Said()
     tell = Tell(started=said.started, ended=said.ended, waiting=said.waiting, trouble=said.trouble)
-    loop = Loop(paths, configured(parsed), tell, sleep.listen())
+    loop = Loop(paths, settings.watched(paths, overrides(parsed)), tell, sleep.listen())
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: loop.stop())
     if not parsed.flag("until_empty"):
@@ -30,22 +29,11 @@ def run(parsed: Parsed, paths: Paths) -> int:
     return 1 if loop.runner.failures else 0
 
 
-def configured(parsed: Parsed) -> Config:
-    """The config in force, with what the options say."""
-    config = default_config()
-    ceiling = parsed.number("ceiling")
-    if ceiling is not None:
-        config = config._replace(ceiling=None if ceiling == float("inf") else ceiling)
-    for key in ("interval", "cooldown"):
-        value = parsed.number(key)
-        if value is not None:
-            config = config._replace(interval=value) if key == "interval" else config._replace(cooldown=value)
-    return config
-
-
-def default_config() -> Config:
-    """What is in force when nothing else is said."""
-    return Config(ceiling=default_ceiling())
+def overrides(parsed: Parsed) -> dict[str, float | None]:
+    """What the options say, which wins over the config file."""
+    given = {key: parsed.number(key) for key in ("ceiling", "interval", "cooldown")}
+    # `--ceiling off` is infinity for the parser and no gate for the runner, which is not to measure then.
+    return {key: None if value == float("inf") else value for key, value in given.items() if value is not None}
 
 
 class Said:

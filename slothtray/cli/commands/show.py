@@ -1,11 +1,10 @@
 """`slothtray list` and `slothtray show`."""
 
 import json
-import shutil
 import sys
 
 from slothtray import actions, bell
-from slothtray.cli import render
+from slothtray.cli import render, settings
 from slothtray.cli.parser import Parsed
 from slothtray.clock import Clock
 from slothtray.durations import parse_id
@@ -14,6 +13,7 @@ from slothtray.model import Job, State
 from slothtray.paths import Paths
 from slothtray.store import Queue, person, reading, status
 from slothtray.system.folder import holder_of
+from slothtray.text import clean
 
 UNFINISHED_SHOWN, FINISHED_SHOWN = 50, 10
 NO_APP = "no app is running"
@@ -30,9 +30,10 @@ def run(parsed: Parsed, paths: Paths) -> int:
 
 def print_added(paths: Paths, numbers: list[int], *, many: bool) -> None:
     """What `add --json` prints: the job, or the jobs that came from standard input."""
+    config = settings.reading(paths).config
     queue = Queue(paths.database)
     try:
-        jobs = [render.job_json(person.find(queue.database, number), paths, 1) for number in numbers]
+        jobs = [render.job_json(person.find(queue.database, number), paths, config) for number in numbers]
     finally:
         queue.close()
     print(json.dumps({"version": 1, "jobs": jobs} if many else {"version": 1, "job": jobs[0]}))
@@ -49,13 +50,16 @@ def _list(parsed: Parsed, paths: Paths, queue: Queue) -> int:
     jobs = reading.listed(queue.database, _wanted(parsed), limit or UNFINISHED_SHOWN, limit or FINISHED_SHOWN)
     said = status.status_of(queue.database) if bell.answered(paths) else None
     if parsed.flag("json"):
-        shown = [render.job_json(job, paths, 1) for job in jobs]
+        config = settings.reading(paths).config
+        shown = [render.job_json(job, paths, config) for job in jobs]
         print(json.dumps({"version": 1, "queue": _queue_json(queue, paths, said, now), "jobs": shown}))
         return 0
     print(_heading(queue, said, now))
+    if said is not None and said.remark:
+        print(f"Note: {clean(said.remark)}")
     if jobs:
         colour = render.wants_colour(sys.stdout)
-        print(render.table(_rows(queue, jobs, said, now), shutil.get_terminal_size().columns, colour=colour))
+        print(render.table(_rows(queue, jobs, said, now), render.list_width(sys.stdout), colour=colour))
     more = reading.how_many(queue.database, _wanted(parsed)) - len(jobs)
     if more > 0:
         print(f"and {more} more (-n {len(jobs) + more} shows them)")
@@ -127,10 +131,19 @@ def _show(parsed: Parsed, paths: Paths, queue: Queue) -> int:
     job = person.find(queue.database, parse_id(parsed.words[0]))
     events = queue.events(job.id)
     actions.look_at(paths, queue, job)
+    now = Clock().wall()
     if parsed.flag("json"):
-        shown = {"version": 1, "job": render.job_json(job, paths, 1), "events": [render.event_json(event) for event in events]}
-        print(json.dumps(shown))
+        told = render.job_json(job, paths, settings.reading(paths).config)
+        print(json.dumps({"version": 1, "job": told, "events": [render.event_json(event) for event in events]}))
     else:
-        usual = reading.usual(queue.database, job)
-        print(render.job_text(job, events, paths, Clock().wall(), usual))
+        reason = _why_pending(queue, paths, job, now) if job.state is State.PENDING else None
+        print(render.job_text(job, events, paths, now, reason, reading.usual(queue.database, job)))
     return 0
+
+
+def _why_pending(queue: Queue, paths: Paths, job: Job, now: float) -> str | None:
+    """As in the list, without counting who goes first: that takes as long as there are many."""
+    first = next((one.id for one in reading.running(queue.database)), None) or reading.next_due(queue.database)
+    if job.not_before <= now and not job.start_now and first not in (None, job.id):
+        return f"behind {first}"
+    return status.status_of(queue.database).reason if bell.answered(paths) else NO_APP

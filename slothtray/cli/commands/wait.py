@@ -1,11 +1,14 @@
 """`slothtray wait`: until jobs are over, with progress on a terminal."""
 
+import os
 import sys
 import time
 
 from slothtray import bell
 from slothtray.cli import render
+from slothtray.cli.columns import fit, width
 from slothtray.cli.parser import Parsed
+from slothtray.cli.streams import tell
 from slothtray.clock import Clock
 from slothtray.durations import parse_ids
 from slothtray.errors import Refused, WaitTimeout
@@ -15,6 +18,8 @@ from slothtray.store import Queue, person, reading, status
 from slothtray.text import clean
 
 LOOK_EVERY = 0.1
+NAMED = 10
+"""Ids that are named when there are many."""
 
 
 def run(parsed: Parsed, paths: Paths) -> int:
@@ -22,65 +27,112 @@ def run(parsed: Parsed, paths: Paths) -> int:
     timeout = parsed.number("timeout")
     deadline = None if timeout is None else time.monotonic() + timeout
     queue = Queue(paths.database)
-    progress = Progress()
+    progress = Progress(queue, paths)
     try:
-        ids = parse_ids(parsed.words) if parsed.words else reading.unfinished_ids(queue.database)
+        watch = Watch(queue, parse_ids(parsed.words) if parsed.words else reading.unfinished_ids(queue.database))
         while True:
-            jobs = [person.find(queue.database, number) for number in ids]
-            left = [job for job in jobs if job.state not in FINISHED]
-            if not left:
-                return 0 if all(job.state is State.DONE for job in jobs) else 1
-            _refuse_held(left)
-            progress.say(queue, paths, jobs, left)
+            for job in watch.look():
+                progress.ended(job)
+            if not watch.left:
+                return 0 if watch.all_done else 1
+            _refuse_held(watch.left)
+            progress.say(watch)
             if deadline is not None and time.monotonic() >= deadline:
-                raise WaitTimeout("not over yet: " + ", ".join(str(job.id) for job in left))
+                raise WaitTimeout("not over yet: " + _ids(watch.left))
             time.sleep(LOOK_EVERY)
     finally:
         progress.clear()
         queue.close()
 
 
+def _ids(jobs: list[Job]) -> str:
+    more = f" and {len(jobs) - NAMED} more" if len(jobs) > NAMED else ""
+    return ", ".join(str(job.id) for job in jobs[:NAMED]) + more
+
+
 def _refuse_held(jobs: list[Job]) -> None:
     for job in jobs:
         if job.state is State.HELD:
-            raise Refused(f"job {job.id} is held: {job.reason}", f"`slothtray release {job.id}` queues it")
+            reason = job.reason or "held"
+            how = reason if reason.startswith("held") else f"held: {reason}"
+            raise Refused(f"job {job.id} is {how}", f"`slothtray release {job.id}` queues it")
+
+
+class Watch:
+    """The jobs that are waited for: ``left`` are not over yet. Reads them anew only when somebody has written."""
+
+    def __init__(self, queue: Queue, ids: list[int]) -> None:
+        self._database = queue.database
+        self._ids, self.total = ids, len(ids)
+        self._version: int | None = None
+        self.left: list[Job] = []
+        self.all_done = True
+
+    def look(self) -> list[Job]:
+        """Read what has changed; the jobs that are over since the last look. Raises ``UnknownJob``."""
+        version = reading.version(self._database)
+        if version == self._version:
+            return []
+        self._version = version
+        jobs = [person.find(self._database, number) for number in self._ids]
+        over = [job for job in jobs if job.state in FINISHED]
+        self.left = [job for job in jobs if job.state not in FINISHED]
+        self._ids = [job.id for job in self.left]
+        self.all_done = self.all_done and all(job.state is State.DONE for job in over)
+        return over
 
 
 class Progress:
-    """One line on a terminal that is written over; elsewhere only what keeps the queue from going on, once."""
+    """On a terminal one line that is written over; anywhere what failed, and once what keeps the queue from going on."""
 
-    def __init__(self) -> None:
+    def __init__(self, queue: Queue, paths: Paths) -> None:
+        self._queue, self._paths = queue, paths
         self._terminal = sys.stderr.isatty()
-        self._told: str | None = None
-        self._width = 0
+        self._told = ""
+        self._line = ""
 
-    def say(self, queue: Queue, paths: Paths, jobs: list[Job], left: list[Job]) -> None:
+    def ended(self, job: Job) -> None:
+        """Tell of a job that is over, unless all is well."""
+        if job.state is not State.DONE:
+            self._tell(f"job {job.id} {job.state}" + (f": {job.message}" if job.message else ""))
+
+    def say(self, watch: Watch) -> None:
         """Tell how far it is."""
         now = Clock().wall()
-        stuck = self._stuck(queue, paths, now)
+        app = bell.answered(self._paths)
+        stuck = self._stuck(now, app=app)
         if stuck and stuck != self._told:
-            self.clear()
-            print(f"slothtray: {stuck}", file=sys.stderr)
+            self._tell(stuck)
         self._told = stuck
         if self._terminal:
-            self._line(queue, len(jobs) - len(left), len(jobs), left, now)
+            self._write(self._how_far(watch, now, app=app))
 
     def clear(self) -> None:
         """Take the line away."""
-        if self._width:
-            print("\r" + " " * self._width + "\r", end="", file=sys.stderr, flush=True)
-            self._width = 0
+        if self._line:
+            print("\r" + " " * width(self._line) + "\r", end="", file=sys.stderr, flush=True)
+            self._line = ""
 
-    def _stuck(self, queue: Queue, paths: Paths, now: float) -> str:
-        if status.pause_of(queue.database, now):
-            return "the queue is paused; `slothtray resume` goes on"
-        return "" if bell.answered(paths) else "no app is running; it goes on when one is (`slothtray`, or `slothtray run`)"
-
-    def _line(self, queue: Queue, over: int, total: int, left: list[Job], now: float) -> None:
-        running = next((job for job in left if job.state is State.RUNNING), left[0])
-        usual = reading.usual(queue.database, running)
-        what = render.what_of(running, now, status.status_of(queue.database).reason, usual)
-        text = clean(f"{over} of {total} over; job {running.id} {running.state} {what}", 100)
+    def _tell(self, words: str) -> None:
         self.clear()
-        print("\r" + text, end="", file=sys.stderr, flush=True)
-        self._width = len(text)
+        tell(words)
+
+    def _stuck(self, now: float, *, app: bool) -> str:
+        if status.pause_of(self._queue.database, now):
+            return "the queue is paused; `slothtray resume` goes on"
+        return "" if app else "no app is running; it goes on when one is (`slothtray`, or `slothtray run`)"
+
+    def _how_far(self, watch: Watch, now: float, *, app: bool) -> str:
+        database = self._queue.database
+        job = next((job for job in watch.left if job.state is State.RUNNING), watch.left[0])
+        reason = status.status_of(database).reason if app else "no app is running"
+        what = render.what_of(job, now, reason, reading.usual(database, job))
+        return clean(f"{watch.total - len(watch.left)} of {watch.total} over; job {job.id} {job.state} {what}")
+
+    def _write(self, text: str) -> None:
+        """One cell less than there are: in the last one a terminal may begin a new line."""
+        line = fit(text, max(20, os.get_terminal_size(sys.stderr.fileno()).columns - 1))
+        if line != self._line:
+            self.clear()
+            self._line = line  # before it is there: a Ctrl-C may come between the two
+            print(line, end="", file=sys.stderr, flush=True)

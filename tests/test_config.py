@@ -1,0 +1,728 @@
+"""`config.toml`: what may stand in it, what is said when it is wrong, what comes of a change, and how it is changed."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from harness import OBEDIENT, PROGRAM, App, eventually
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slothtray.config import KEYS, Config, Watched, defaults, editing, load, parse, reading
+from slothtray.config.values import as_toml, as_words
+from slothtray.errors import ConfigError, StorageError, Usage
+from slothtray.runner import Loop, Tell
+from slothtray.system import sleep
+
+BASE = defaults(2.5)
+DAY = 86400.0
+
+
+def problem(text):
+    return parse(text, BASE).problem
+
+
+# --- the table ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_of_keys_has_every_field_of_the_config_in_its_order():
+    assert tuple(KEYS) == Config._fields
+
+
+def test_the_template_says_nothing_and_shows_every_default():
+    assert parse(editing.template(), BASE) == (BASE, {}, "")
+    uncommented = "".join(line[1:] if line[:1] == "#" and line[1:2] != " " else line for line in editing.template().splitlines(True))
+    assert parse(uncommented, BASE) == (BASE, {name: key.default for name, key in KEYS.items()}, "")
+
+
+def test_the_defaults_are_those_of_the_design():
+    assert defaults(2.5)._asdict() == {
+        "ceiling": 2.5, "interval": 15, "cooldown": 5, "attempts": 1, "backoff_cap": 3600, "kill_grace": 10, "lease": 60, "settle": 30,
+        "max_runtime": None, "nice": 10, "log_cap": 50_000_000, "prune_after": 30 * DAY, "notify_on": ("failed", "held"),
+        "quiet_hours": None, "keep_env": (),
+    }
+
+
+# --- values ------------------------------------------------------------------------------------------------------------
+
+GOOD = [
+    ("ceiling", "1", 1.0),
+    ("ceiling", "0.25", 0.25),
+    ("ceiling", '"1.5"', 1.5),
+    ("ceiling", '"auto"', 2.5),
+    ("ceiling", '"Off"', None),
+    ("interval", "1", 1.0),
+    ("interval", '"1m30s"', 90.0),
+    ("cooldown", "0", 0.0),
+    ("cooldown", '"0s"', 0.0),
+    ("cooldown", "0.5", 0.5),
+    ("attempts", "7", 7),
+    ("backoff_cap", '"2d"', 2 * DAY),
+    ("kill_grace", '"0s"', 0.0),
+    ("lease", "'90'", 90.0),
+    ("settle", '"1m"', 60.0),
+    ("max_runtime", '"none"', None),
+    ("max_runtime", '"2h"', 7200.0),
+    ("nice", "0", 0),
+    ("nice", "19", 19),
+    ("log_cap", '"1GB"', 1_000_000_000),
+    ("log_cap", "100000", 100_000),
+    ("prune_after", '"never"', None),
+    ("prune_after", '"1h"', 3600.0),
+    ("notify_on", "[]", ()),
+    ("notify_on", '["done", "failed", "done"]', ("done", "failed")),
+    ("notify_on", '[\n  "retry", # again\n  "empty",\n]', ("retry", "empty")),
+    ("quiet_hours", '"22:00-07:00"', ("22:00", "07:00")),
+    ("quiet_hours", '" 9:30 - 17:00 "', ("09:30", "17:00")),
+    ("quiet_hours", '"none"', None),
+    ("keep_env", '["GITHUB_TOKEN", "A(b)"]', ("GITHUB_TOKEN", "A(b)")),
+]
+BAD = [
+    ("ceiling", '"hi"', "use a number above 0, auto or off"),
+    ("ceiling", "0", "above 0"),
+    ("ceiling", "-1", "above 0"),
+    ("ceiling", "nan", "above 0"),
+    ("ceiling", "inf", "above 0"),
+    ("ceiling", "true", "above 0"),
+    ("ceiling", "[1]", "above 0"),
+    ("interval", "0", "at least 1 s"),
+    ("interval", '"soon"', "use a duration such as 90, 15s, 5m or 2h"),
+    ("cooldown", "-1", "at least 0 s"),
+    ("cooldown", "false", "use a duration"),
+    ("attempts", "0", "use a whole number from 1 to 1000000"),
+    ("attempts", "1.5", "whole number"),
+    ("attempts", '"2"', "whole number"),
+    ("backoff_cap", '"0s"', "at least 1 s"),
+    ("kill_grace", '"-5s"', "use a duration"),
+    ("lease", "1e300", "less than a hundred years"),
+    ("settle", '"none"', "use a duration"),
+    ("max_runtime", "0", "at least 1 s, or none"),
+    ("max_runtime", '"never"', "2h, or none"),
+    ("nice", "-1", "from 0 to 19"),
+    ("nice", "20", "from 0 to 19"),
+    ("log_cap", '"much"', "use a size such as"),
+    ("log_cap", "50", "at least 100 kB"),
+    ("log_cap", "1.5", "use a size such as"),
+    ("prune_after", "30", "at least 1 h, or never"),
+    ("notify_on", '"failed"', "use a list of some of failed, held, done, retry, empty"),
+    ("notify_on", '["failed", "Held"]', "use a list of some of"),
+    ("notify_on", '["failed", ["held"]]', "use a list of some of"),
+    ("quiet_hours", '"22-7"', "use hours such as 22:00-07:00, or none"),
+    ("quiet_hours", '"22:00-24:00"', "use hours"),
+    ("quiet_hours", '"22:00-22:00"', "use hours"),
+    ("keep_env", '["A=B"]', "names of variables"),
+    ("keep_env", '[""]', "names of variables"),
+    ("keep_env", "[1]", "names of variables"),
+    ("keep_env", '"A"', "names of variables"),
+]
+
+
+def test_every_key_has_values_that_do_and_values_that_do_not():
+    assert {key for key, *_ in GOOD} == {key for key, *_ in BAD} == set(KEYS)
+
+
+@pytest.mark.parametrize(("key", "written", "field"), GOOD)
+def test_a_good_value_is_taken_and_nothing_else_changes(key, written, field):
+    found = parse(f"# mine\n{key} = {written}\n", BASE)
+    assert found.problem == ""
+    assert found.config == BASE._replace(**{key: field})
+    assert type(getattr(found.config, key)) is type(field)
+
+
+@pytest.mark.parametrize(("key", "written", "words"), BAD)
+def test_a_bad_value_is_one_line_with_file_line_key_and_what_would_do(key, written, words):
+    found = parse(f'\n\n{"nice" if key != "nice" else "attempts"} = 3\n\n{key} = {written}\n', BASE)
+    assert found.problem.startswith(f"config.toml, line 5: {key} = ")
+    assert words in found.problem
+    assert found.problem.isprintable()
+    assert getattr(found.config, key) == getattr(BASE, key)
+    assert found.config != BASE, "what is right in the file counts all the same"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ceilling = 3", "config.toml, line 1: ceilling = 3: there is no such key, did you mean ceiling?"),
+        ("nice = 1\nmax-runtime = 3", "config.toml, line 2: max-runtime = 3: there is no such key, did you mean max_runtime?"),
+        ('\n"frob" = [1]', "config.toml, line 2: frob = [1]: there is no such key, `slothtray config` shows them all"),
+        ("x = 1\ny = 2\nnice = 99", "config.toml, line 1: x = 1: there is no such key, `slothtray config` shows them all (and 2 more)"),
+        ("\n\n[gates]\nceiling = 3", "config.toml, line 3: gates: there are no sections and no tables here"),
+        ("\n[[gates]]\nceiling = 3", "config.toml, line 2: gates: there are no sections and no tables here"),
+        ("ceiling.most = 3", "config.toml, line 1: ceiling: there are no sections and no tables here"),
+        ('x = """\nnice = 1\n"""\nnice = "1"', 'config.toml, line 1: x = "nice = 1 ↵ ": there is no such key, `slothtray config` shows them all (and 1 more)'),
+        ('keep_env = [\n"nice = 3",\n]\nnice = "3"', 'config.toml, line 1: keep_env = ["nice = 3"]: use a list of names of variables, such as ["GITHUB_TOKEN"] (and 1 more)'),
+        ("keep_env = [\n'B',\n]\r\n\r\nnice = '3'", 'config.toml, line 5: nice = "3": use a whole number from 0 to 19'),
+        ("\ufeffnice = 1\nnise = 2", "config.toml, line 2: nise = 2: there is no such key, did you mean nice?"),
+    ],
+)
+def test_the_line_that_is_told_is_the_line_of_the_key(text, said):
+    assert problem(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\nceiling = off # never mind", 'config.toml, line 2: ceiling = off: put quotes around it, as in "off"'),
+        ("interval = 15s", 'config.toml, line 1: interval = 15s: put quotes around it, as in "15s"'),
+        ("nice 3", "config.toml, line 1: nice 3: expected '=' after a key in a key/value pair"),
+        ("nice = 3\ncooldown = soon\n", "config.toml, line 2: cooldown = soon: invalid value"),
+        ('notify_on = ["failed"\n', "config.toml, line 1: notify_on = [\"failed\": unclosed array"),
+        ("nice = 1\n\nnice = 2\n", "config.toml, line 3: nice = 2: it has a value already, further up"),
+        ('ceiling = "\x1b[31m"', "config.toml, line 1: ceiling = \"␛[31m\": illegal character '\\x1b'"),
+        ("a = " + "[" * 50_000, "config.toml: a number has too many digits, or brackets are nested too deep"),
+        ("a = " + "[" * 400 + "]" * 400 + "\nb = = 1", "config.toml, line 2: b = = 1: invalid value"),
+        ("a = " + "9" * 5_000, "config.toml: a number has too many digits, or brackets are nested too deep"),
+    ],
+)
+def test_what_is_no_toml_is_told_with_its_line(text, said):
+    assert parse(text, BASE) == (BASE, {}, said)
+
+
+# --- the text, changed -------------------------------------------------------------------------------------------------
+
+NUMBERS = st.floats(min_value=0.01, max_value=1e6).map(repr) | st.integers(1, 1000).map(str)
+DURATIONS = st.tuples(st.integers(1, 900), st.sampled_from(["", "s", "m", "h", "d"])).map(lambda two: f"{two[0]}{two[1]}")
+TIMES = st.tuples(st.integers(0, 23), st.integers(0, 59)).map(lambda two: f"{two[0]:02}:{two[1]:02}")
+VARIABLES = st.text(st.characters(categories=["L", "N", "P", "S"], exclude_characters="=,'\"[]"), min_size=1, max_size=8)
+TYPED = {
+    **dict.fromkeys(KEYS, DURATIONS),
+    "ceiling": NUMBERS | st.sampled_from(["auto", "off"]),
+    "attempts": st.integers(1, 1000).map(str),
+    "max_runtime": DURATIONS | st.just("none"),
+    "nice": st.integers(0, 19).map(str),
+    "log_cap": st.integers(1, 999).map("{}MB".format) | st.integers(100_000, 10**12).map(str),
+    "prune_after": st.integers(1, 99).map("{}d".format) | st.just("never"),
+    "notify_on": st.lists(st.sampled_from(["failed", "held", "done", "retry", "empty"]), unique=True).map(",".join),
+    "quiet_hours": st.lists(TIMES, min_size=2, max_size=2, unique=True).map("-".join) | st.just("none"),
+    "keep_env": st.lists(VARIABLES, unique=True, max_size=4).map(",".join),
+}
+CHANGES = st.lists(st.sampled_from(sorted(KEYS)).flatmap(lambda key: st.tuples(st.just(key), st.none() | TYPED[key])), max_size=8)
+
+
+@settings(max_examples=300, deadline=None)
+@given(CHANGES, st.sampled_from(["template", "crlf", "empty", "one line without its end"]))
+def test_what_is_set_is_read_back_and_what_is_unset_leaves_no_trace(changes, start):
+    text = {
+        "template": editing.template(),
+        "crlf": editing.template().replace("\n", "\r\n"),
+        "empty": "",
+        "one line without its end": "# only this",
+    }[start]
+    expected = {}
+    begun = text
+    for key, typed in changes:
+        if typed is None:
+            text = editing.without_key(text, key)
+            expected.pop(key, None)
+            continue
+        expected[key] = editing.value_of(key, typed)
+        text = editing.with_key(text, key, expected[key])
+        found = parse(text, BASE)
+        assert (found.written, found.problem) == (expected, "")
+        assert editing.value_of(key, as_words(found.written[key])) == expected[key], "`get` gives what `set` takes"
+        assert len(text.replace("\r\n", "").splitlines()) <= 1 or "\r" not in begun, "line ends are those of the file"
+    for key in expected:
+        text = editing.without_key(text, key)
+    assert text == begun or text == begun + "\n"
+
+
+WRITTEN = '''\
+# my own words, ä — and a tab:\there
+  ceiling=2 # because # of "reasons"
+"nice" = 3
+notify_on = [ # both
+  "failed",   # this
+  "held", ]   # and this
+
+keep_env = ["A # B"] # odd
+#interval = "15s"
+# the end'''
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "before", "after"),
+    [
+        ("ceiling", "off", '  ceiling=2 # because # of "reasons"\n', '  ceiling = "off" # because # of "reasons"\n'),
+        ("nice", 4, '"nice" = 3\n', "nice = 4\n"),
+        ("notify_on", ["done"], 'notify_on = [ # both\n  "failed",   # this\n  "held", ]   # and this\n', 'notify_on = ["done"]   # and this\n'),
+        ("keep_env", ["C"], 'keep_env = ["A # B"] # odd\n', 'keep_env = ["C"] # odd\n'),
+        ("interval", "5s", '#interval = "15s"\n', '#interval = "15s"\ninterval = "5s"\n'),
+        ("cooldown", 0, "# the end", "# the end\ncooldown = 0\n"),
+    ],
+)
+def test_set_changes_its_own_lines_and_no_other_byte(key, value, before, after):
+    assert WRITTEN.count(before) == 1
+    assert editing.with_key(WRITTEN, key, value) == WRITTEN.replace(before, after)
+
+
+def test_a_key_inside_a_text_or_a_section_or_a_comment_is_not_taken_for_the_key():
+    assert editing.without_key("[x]\nnice = 3\n", "nice") == "[x]\nnice = 3\n"
+    text = 'keep_env = ["""\nnice = 3\n"""]\n# nice = 5\n'
+    assert editing.with_key(text, "nice", 4) == text.replace("# nice = 5\n", "# nice = 5\nnice = 4\n")
+    assert editing.without_key(text, "nice") == text
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "value"),
+    [
+        ("ceiling", "2", 2),
+        ("ceiling", " auto ", "auto"),
+        ("interval", '"15s"', "15s"),
+        ("notify_on", '["failed", "done"]', ["failed", "done"]),
+        ("notify_on", "", []),
+        ("keep_env", "A, B,", ["A", "B"]),
+    ],
+)
+def test_a_value_is_typed_in_words_or_as_it_stands_in_the_file(key, typed, value):
+    assert editing.value_of(key, typed) == value
+
+
+@pytest.mark.parametrize(("key", "typed"), [("interval", '5s"\nnice = "3'), ("keep_env", "A\nB"), ("quiet_hours", "22:00\n-07:00\x1b")])
+def test_no_value_can_smuggle_in_another_line(key, typed):
+    try:
+        value = editing.value_of(key, typed)
+    except Usage:
+        return
+    assert parse(editing.with_key("", key, value), BASE).written == {key: value}
+    assert editing.with_key("", key, value).count("\n") == 1
+
+
+# --- the file ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Where a config file may be; its folder is there."""
+    return tmp_path / "config.toml"
+
+
+def test_the_first_file_is_private_whatever_the_umask_and_its_folder_too(tmp_path):
+    path = tmp_path / "not" / "there" / "config.toml"
+    mask = os.umask(0)
+    try:
+        editing.ensure(str(path))
+    finally:
+        os.umask(mask)
+    assert path.read_text() == editing.template()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert os.listdir(path.parent) == ["config.toml"]
+
+
+def test_a_file_that_is_there_is_never_written_over_not_even_by_one_who_saw_none(file, monkeypatch):
+    file.write_text("nice = 3\n")
+    editing.ensure(str(file))
+    monkeypatch.setattr(os.path, "lexists", lambda _: False)
+    editing.ensure(str(file))
+    assert file.read_text() == "nice = 3\n"
+    assert os.listdir(file.parent) == ["config.toml"]
+
+
+def test_without_hard_links_the_first_file_is_written_all_the_same(file, monkeypatch):
+    def link(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    editing.ensure(str(file))
+    assert file.read_text() == editing.template()
+    assert os.listdir(file.parent) == ["config.toml"]
+
+
+def test_a_change_keeps_the_mode_and_a_link_stays_a_link(file, tmp_path):
+    (tmp_path / "dotfiles").mkdir()
+    real = tmp_path / "dotfiles" / "slothtray.toml"
+    real.write_text("nice = 3\n")
+    real.chmod(0o644)
+    file.symlink_to(real)
+    editing.change(str(file), "nice", 4, BASE)
+    assert file.is_symlink()
+    assert real.read_text() == "nice = 4\n"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o644
+    assert os.listdir(real.parent) == ["slothtray.toml"]
+
+
+def test_changes_at_the_same_time_are_all_there_in_the_end(file):
+    values = {"nice": 3, "attempts": 4, "ceiling": 5, "interval": 6, "cooldown": 7, "lease": 8, "settle": 9, "kill_grace": 10}
+    begin = threading.Barrier(len(values))
+
+    def change(key):
+        begin.wait()
+        editing.change(str(file), key, values[key], BASE)
+
+    with ThreadPoolExecutor(len(values)) as pool:
+        list(pool.map(change, values))
+    assert load(str(file), BASE).written == values
+
+
+def test_the_write_that_fails_leaves_the_old_file_and_nothing_beside_it(file, monkeypatch):
+    file.write_text("nice = 3\n")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match="No space left"):
+        editing.change(str(file), "nice", 4, BASE)
+    assert file.read_text() == "nice = 3\n"
+    assert os.listdir(file.parent) == ["config.toml"]
+
+
+def test_a_change_mends_the_key_that_was_wrong(file):
+    for broken in ("nice = 99 # mine\n", "nice = high # mine\n"):
+        file.write_text("# a\n" + broken)
+        editing.change(str(file), "nice", 4, BASE)
+        assert file.read_text() == ("# a\nnice = 4 # mine\n" if "99" in broken else "# a\nnice = 4\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [("#nice = 10\n\nnise = 3\n", "line 3: nise"), ("#nice = 10\n\nattempts = = 3\n", "line 3: attempts"), ("nice = 1\nlease = 'x'\n", "line 2: lease")],
+)
+def test_a_change_of_a_file_that_is_wrong_elsewhere_is_refused_with_the_line_as_it_is_now(file, text, where):
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=where):
+        editing.change(str(file), "nice", 4, BASE)
+    assert file.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda path: path.mkdir(), "it is not a file"),
+        (os.mkfifo, "it is not a file"),
+        (lambda path: path.write_bytes(b"# " + b"x" * 70_000), "it has more than 32,000 bytes"),
+        (lambda path: path.write_bytes(b"nice = 1\n# \xff\n"), "config.toml, line 2: this is no UTF-8 text"),
+        (lambda path: path.symlink_to(path), "Too many levels of symbolic links"),
+    ],
+)
+def test_what_is_no_config_file_is_a_problem_and_not_waited_for(file, make, words):
+    make(file)
+    found = load(str(file), BASE)
+    assert words in found.problem
+    assert found.config == BASE
+
+
+def test_no_file_and_a_link_to_nowhere_are_no_problem(file):
+    assert load(str(file), BASE) == (BASE, {}, "")
+    file.symlink_to(file.parent / "nowhere")
+    assert load(str(file), BASE) == (BASE, {}, "")
+
+
+# --- watched -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_change_of_the_same_size_in_the_same_instant_is_seen_too(file, monkeypatch):
+    now = time.time_ns()
+    monkeypatch.setattr(reading, "_signature", lambda _: (now, now, 9, 1, 1))  # a clock too coarse to tell them apart
+    watched = Watched(str(file), BASE)
+    for nice in range(10, 20):
+        file.write_text(f"nice = {nice}\n")
+        assert watched.current().nice == nice
+
+
+def test_every_change_is_seen(file):
+    watched = Watched(str(file), BASE)
+    with file.open("wb", buffering=0) as open_file:
+        for nice in [*range(10, 20)] * 10:
+            open_file.seek(0)
+            open_file.write(b"nice = %d\n" % nice)
+            assert watched.current().nice == nice
+
+
+def test_a_file_that_has_not_changed_is_not_read_again(file, monkeypatch):
+    file.write_text("nice = 3\n")
+    monkeypatch.setattr(reading, "SETTLED", 0.0)
+    watched = Watched(str(file), BASE)
+    assert watched.current().nice == 3
+    monkeypatch.setattr(reading, "load", lambda *_: pytest.fail("read again"))
+    assert watched.current().nice == 3
+
+
+def test_the_last_good_config_stays_in_force_until_the_file_is_right_again(file):
+    watched = Watched(str(file), BASE, {"cooldown": 1.0})
+    assert watched.current() == BASE._replace(cooldown=1.0)
+    file.write_text("nice = 3\ncooldown = 9\n")
+    good = watched.current()
+    assert good == BASE._replace(nice=3, cooldown=1.0), "options win over the file"
+    file.write_text("nice = 4\nattempts = 0\n")
+    assert watched.current() == good
+    assert watched.problem == watched.news() == "config.toml, line 2: attempts = 0: use a whole number from 1 to 1000000"
+    assert watched.current() == good
+    assert watched.news() == "", "it is told once"
+    assert watched.problem
+    file.write_text("nice = 4\nattempts = 2\n")
+    assert watched.current() == BASE._replace(nice=4, attempts=2, cooldown=1.0)
+    assert watched.problem == watched.news() == ""
+    file.unlink()
+    assert watched.current() == BASE._replace(cooldown=1.0)
+
+
+def test_at_the_start_what_is_right_in_a_wrong_file_is_in_force(file):
+    file.write_text("ceiling = 'off'\nnise = 3\n")
+    watched = Watched(str(file), BASE)
+    assert watched.current() == BASE._replace(ceiling=None)
+    assert "line 2" in watched.news()
+
+
+# --- a runner ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def config_of(home):
+    """Writes a queue folder's config by hand: no bell rings."""
+
+    def write(text):
+        home.path.mkdir(exist_ok=True)
+        Path(home.paths.config).write_text(text)
+
+    return write
+
+
+def runner(home, *options):
+    app = App(home, [*PROGRAM, "run", *options], home.environment, ready=True)
+    home.apps.append(app)
+    return app
+
+
+def test_set_starts_a_job_that_waited_for_the_load_at_once_and_keeps_the_next_one_back(home, config_of):
+    config_of("ceiling = 1\ncooldown = 0\n")
+    home.set_load(5.0)
+    first = home.enqueue("true")
+    app = runner(home, "--interval", "1h")
+    eventually(lambda: "load 5.00 > 1.00" in app.said(), "it waits")
+    home.run("config", "set", "ceiling", "off")
+    home.wait_for(first, "done", limit=5)
+    home.run("config", "set", "ceiling", "2")
+    second = home.enqueue("true")
+    eventually(lambda: "load 5.00 > 2.00" in app.said(), "it waits again")
+    home.run("config", "set", "ceiling", "3")
+    eventually(lambda: home.queue()["load"]["ceiling"] == 3, "what is told does not wait for the interval", limit=5)
+    assert home.row(second) == "pending"
+    assert "config: ceiling is None now, was 1.0" in Path(home.paths.app_log).read_text()
+
+
+def test_a_cooldown_that_is_made_shorter_counts_for_the_one_that_runs(home, config_of):
+    config_of("ceiling = 'off'\ncooldown = '1h'\n")
+    home.enqueue("true")
+    last = home.enqueue("true")
+    app = runner(home)
+    eventually(lambda: "cooldown: " in app.said(), "it cools down")
+    home.run("config", "set", "cooldown", "0")
+    home.wait_for(last, "done", limit=4)
+
+
+def test_without_a_ring_a_changed_file_counts_at_the_next_look_and_a_wrong_one_never(home, config_of):
+    config_of("ceiling = 1\n")
+    home.set_load(5.0)
+    job = home.enqueue("true")
+    app = runner(home, "--interval", "0.2")
+    eventually(lambda: "load 5.00 > 1.00" in app.said(), "it waits")
+    config_of("ceiling = off\n")
+    said = 'config.toml, line 1: ceiling = off: put quotes around it, as in "off"'
+    eventually(lambda: said in app.said(), "the problem is told")
+    looks = app.said().count("waiting: ")
+    eventually(lambda: app.said().count("waiting: ") >= looks + 3, "it looks on, with the last good ceiling")
+    assert app.said().count(said) == 1
+    assert said in Path(home.paths.app_log).read_text()
+    config_of("ceiling = 'off'\n")
+    home.wait_for(job, "done", limit=5)
+
+
+def test_a_runner_starts_under_a_wrong_file_and_its_options_win_over_a_right_one(home, config_of):
+    config_of("nise = 3\nceiling = 0.5\n")
+    home.set_load(5.0)
+    job = home.enqueue("true")
+    app = runner(home, "--ceiling", "off", "--until-empty")
+    assert app.wait() == 0
+    assert home.row(job) == "done"
+    assert app.said().count("slothtray: config.toml, line 1: nise = 3: there is no such key, did you mean nice?\n") == 1
+
+
+def test_the_tray_is_told_what_is_wrong_with_the_file(home, config_of):
+    config_of("nise = 3\n")
+    seen = []
+    Loop(home.paths, Watched(home.paths.config, BASE), Tell(snapshot=seen.append), sleep.listen()).run(until=lambda _: True)
+    assert seen[-1].trouble == "config.toml, line 1: nise = 3: there is no such key, did you mean nice?"
+    assert seen[-1].badge
+
+
+def test_jobs_without_limits_of_their_own_get_those_of_the_config(home, config_of):
+    config_of("attempts = 2\nbackoff_cap = 1\nnice = 7\nmax_runtime = '1s'\nkill_grace = 1\nceiling = 'off'\ncooldown = 0\n")
+    fails = home.enqueue("nice >> nice; exit 3")
+    once = home.enqueue("exit 3", max_attempts=1)
+    long = home.enqueue("sleep 60", max_attempts=1)
+    assert runner(home, "--until-empty").wait() == 1
+    assert home.wrote("nice") == "7\n7\n"
+    assert [home.row(job, "failures") for job in (fails, once, long)] == [2, 1, 1]
+    assert home.row(long, "message") == "timed out after 1 s"
+    told = home.job(fails)
+    assert (told["max_attempts"], told["max_runtime"]) == (2, 1.0)
+    listed = json.loads(home.run("list", "--json").stdout)["jobs"]
+    assert {job["id"]: job["max_attempts"] for job in listed} == {fails: 2, once: 1, long: 1}
+
+
+def test_the_app_writes_the_file_that_explains_itself_and_runs_where_it_cannot(home, tmp_path):
+    assert runner(home, "--until-empty").wait() == 0
+    assert Path(home.paths.config).read_text() == editing.template()
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    data = tmp_path / "data"
+    elsewhere = {**home.environment, "XDG_CONFIG_HOME": str(locked), "XDG_DATA_HOME": str(data)}
+    del elsewhere["SLOTHTRAY_HOME"]
+    ran = _obedient(home, elsewhere, "run", "--until-empty")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert os.listdir(locked) == []
+    assert "can't be written: Permission denied" in (data / "slothtray" / "app.log").read_text()
+
+
+def _obedient(home, environment, *words):
+    """Run a command for which a file's mode counts, root or not."""
+    words = [*OBEDIENT, *PROGRAM, *words] if os.geteuid() == 0 else [*PROGRAM, *words]
+    return subprocess.run(words, env=environment, cwd=home.work, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=30)
+
+
+@pytest.mark.parametrize(("wanted", "told"), [([], []), (["failed"], [1]), (["done"], [2]), (["empty"], [None])])
+def test_a_person_is_told_what_they_asked_for_and_nothing_else(home, config_of, wanted, told):
+    config_of(f"notify_on = {wanted}\ncooldown = 0\nceiling = 'off'\n")
+    home.enqueue("exit 3")
+    home.enqueue("true")
+    notices = []
+    loop = Loop(home.paths, Watched(home.paths.config, BASE), Tell(notice=notices.append), sleep.listen())
+    loop.run(until=lambda runner: runner.finished())
+    assert [notice.job for notice in notices] == told
+
+
+# --- add ---------------------------------------------------------------------------------------------------------------
+
+
+def test_keep_env_lets_a_variable_through_that_looks_secret(home, config_of):
+    secret = {**home.environment, "MY_TOKEN": "t", "MY_KEY": "k"}
+    config_of("keep_env = ['MY_TOKEN']\n")
+    job = home.add("true", env=secret)
+    assert json.loads(home.row(job, "dropped")) == ["MY_KEY"]
+    assert json.loads(home.row(job, "env"))["MY_TOKEN"] == "t"
+
+
+@pytest.mark.parametrize(("text", "dropped"), [("keep_env = ['MY_TOKEN']\nnise = 3\n", []), ("keep_env = MY_TOKEN\n", ["MY_TOKEN"])])
+def test_a_wrong_file_stops_no_add_and_is_said_in_one_line(home, config_of, text, dropped):
+    config_of(text)
+    added = home.run("add", "-q", "true", env={**home.environment, "MY_TOKEN": "t"})
+    assert added.stdout == "1\n"
+    (line,) = added.stderr.splitlines()
+    assert line.startswith("slothtray: config.toml, line ")
+    assert json.loads(home.row(1, "dropped")) == dropped
+
+
+@pytest.mark.parametrize("text", [editing.template(), "ceiling = 'off'\n"])
+def test_an_add_with_something_to_drop_reads_no_toml_when_the_file_keeps_nothing(home, config_of, text):
+    config_of(text)
+    code = "import sys; from slothtray.__main__ import main; main(); print(*sorted(sys.modules))"
+    words = [sys.executable, "-c", code, "add", "-q", "true"]
+    ran = subprocess.run(words, env={**home.environment, "MY_TOKEN": "t"}, cwd=home.work, capture_output=True, text=True, check=True)
+    number, modules = ran.stdout.splitlines()
+    assert json.loads(home.row(int(number), "dropped")) == ["MY_TOKEN"]
+    assert not {"tomllib", "slothtray.config", "typing"} & set(modules.split())
+
+
+# --- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_config_alone_shows_what_is_in_force_and_where_it_comes_from(home, config_of):
+    config_of("# mine\nnice = 3\nnotify_on = []\n")
+    shown = dict(line.split(None, 1) for line in home.run("config").stdout.splitlines())
+    assert list(shown) == list(KEYS)
+    assert shown["nice"].split() == ["3", "line", "2"]
+    assert shown["notify_on"].split() == ["(none)", "line", "3"]
+    assert shown["interval"].split() == ["15s", "(default)"]
+    assert shown["ceiling"].startswith("auto (")
+
+
+def test_the_json_gives_values_that_programs_can_use(home, config_of):
+    config_of("max_runtime = '2h'\n")
+    told = json.loads(home.run("config", "--json").stdout)
+    assert (told["version"], told["path"], told["problem"]) == (1, home.paths.config, None)
+    keys = {key["name"]: key for key in told["keys"]}
+    assert list(keys) == list(KEYS)
+    assert keys["max_runtime"] == {
+        "name": "max_runtime", "value": 7200.0, "text": "2h", "default": "none", "line": 1, "meaning": KEYS["max_runtime"].meaning,
+    }
+    one = json.loads(home.run("config", "get", "prune_after", "--json").stdout)
+    assert (one["key"]["value"], one["key"]["line"]) == (30 * DAY, None)
+
+
+def test_set_get_and_unset_come_back_to_where_they_began(home):
+    home.run("config", "path")
+    before = Path(home.paths.config).read_bytes()
+    assert home.run("config", "get", "notify_on").stdout == "failed,held\n"
+    home.run("config", "set", "notify_on", "done", "empty")
+    home.run("config", "set", "interval", "1m")
+    assert home.run("config", "get", "notify_on").stdout == "done,empty\n"
+    assert home.run("config", "get", "interval").stdout == "1m\n"
+    home.run("config", "unset", "notify_on")
+    home.run("config", "set", "interval", "default")
+    assert Path(home.paths.config).read_bytes() == before
+
+
+def test_path_prints_the_path_and_writes_the_file(home):
+    assert home.run("config", "path").stdout == f"{home.paths.config}\n"
+    assert Path(home.paths.config).read_text() == editing.template()
+    assert json.loads(home.run("config", "path", "--json").stdout) == {"version": 1, "path": home.paths.config}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["set", "ceiling", "hi"], "ceiling can't be 'hi': use a number above 0, auto or off"),
+        (["set", "interval", "0"], "interval can't be '0': use at least 1 s"),
+        (["set", "nise", "3"], "'nise': there is no such key, did you mean nice?"),
+        (["get", "frob"], "'frob': there is no such key, `slothtray config` shows them all"),
+        (["set", "nice"], "`slothtray config set nice` is not complete, or too much: use `slothtray config set KEY VALUE`"),
+        (["unset"], "`slothtray config unset` is not complete, or too much: use `slothtray config unset KEY`"),
+        (["nice", "3"], "`slothtray config` takes no 'nice' there: did you mean `slothtray config set nice 3`?"),
+        (["show"], "there is no `slothtray config show`: use get, set, unset or path"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line_and_changes_nothing(home, config_of, words, said):
+    config_of("nice = 1\n")
+    refused = home.run("config", *words, code=2)
+    assert (refused.stdout, refused.stderr) == ("", f"slothtray: {said}\n")
+    assert Path(home.paths.config).read_text() == "nice = 1\n"
+
+
+def test_a_wrong_file_is_shown_as_far_as_it_is_right_and_ends_with_2(home, config_of):
+    config_of("nice = 3\nnise = 3\n")
+    line = "config.toml, line 2: nise = 3: there is no such key, did you mean nice?"
+    shown = home.run("config", code=2)
+    assert shown.stderr == f"slothtray: {line}\n"
+    assert "(default)" in shown.stdout
+    got = home.run("config", "get", "nice", code=2)
+    assert (got.stdout, got.stderr) == ("3\n", f"slothtray: {line}\n")
+    assert json.loads(home.run("config", "--json", code=2).stdout)["problem"] == line
+    assert home.run("config", "set", "nice", "4", code=2).stderr == f"slothtray: {line}: mend that first\n"
+    assert home.run("prune", code=2).stderr == f"slothtray: {line}\n", "nothing is removed by a default that may not be meant"
+
+
+def test_a_folder_that_cannot_be_written_and_a_file_that_cannot_be_read_are_one_line(home, config_of):
+    config_of("nice = 3\n")
+    home.path.chmod(0o500)
+    refused = _obedient(home, home.environment, "config", "set", "nice", "4")
+    assert refused.returncode == 4
+    assert refused.stderr == f"slothtray: {home.paths.config} can't be written: Permission denied: check its folder's owner and mode\n"
+    Path(home.paths.config).chmod(0)
+    unread = _obedient(home, home.environment, "config", "get", "nice")
+    assert (unread.returncode, unread.stdout) == (2, "10\n")
+    assert unread.stderr == f"slothtray: {home.paths.config} can't be read: Permission denied\n"
+    home.path.chmod(0o700)
+
+
+def test_every_default_as_it_is_shown_can_be_set(home):
+    for name, key in KEYS.items():
+        assert editing.value_of(name, as_words(key.default)) == key.default
+        assert parse(f"{name} = {as_toml(key.default)}", BASE).config == BASE
