@@ -1,6 +1,5 @@
 """`slothtray run`: the runner in a terminal, without a tray; says what it does as it does it."""
 
-import signal
 import sys
 import time
 
@@ -12,6 +11,7 @@ from slothtray.policy import Change, Wait
 from slothtray.runner import Loop, Tell
 from slothtray.system import applog, sleep
 from slothtray.text import clean
+from slothtray.tray.signals import on_ending
 
 
 def run(parsed: Parsed, paths: Paths) -> int:
@@ -20,13 +20,12 @@ def run(parsed: Parsed, paths: Paths) -> int:
     said = Said()
     tell = Tell(started=said.started, ended=said.ended, waiting=said.waiting, trouble=said.trouble)
     loop = Loop(paths, settings.watched(paths, overrides(parsed)), tell, sleep.listen())
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: loop.stop())
-    if not parsed.flag("until_empty"):
-        loop.run()
-        return 0
-    loop.run(until=lambda runner: runner.finished())
-    return 1 if loop.runner.failures else 0
+    until_empty = parsed.flag("until_empty")
+    # A plain handler is not enough: Python runs it between two of its own steps, and a signal that comes between the last of
+    # them and the select is heard when that returns, a minute later.
+    with on_ending(lambda _: loop.stop()):
+        loop.run(until=(lambda runner: runner.finished()) if until_empty else None)
+    return 1 if until_empty and loop.runner.failures else 0
 
 
 def overrides(parsed: Parsed) -> dict[str, float | None]:
