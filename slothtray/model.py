@@ -23,6 +23,7 @@ __all__ = [
     "Started",
     "State",
     "check_transition",
+    "offer_words",
 ]
 
 class Job(NamedTuple):
@@ -142,6 +143,11 @@ class Notice(NamedTuple):
     def jobs(self) -> tuple[int, ...]:
         """Which jobs it is about."""
         return self.covers if self.job is None else (self.job,)
+
+
+def offer_words(offer: str) -> str:
+    """What the button for one of a notice's offers says: "Open log"."""
+    return offer.replace("_", " ").capitalize()
 
 
 class Started(NamedTuple):

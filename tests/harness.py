@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from slothtray import actions
@@ -145,10 +145,11 @@ class Home:
         ceiling: str = "off",
         cooldown: str = "0.01",
         python: str = sys.executable,
+        prefix: Sequence[str] = (),
         ready: bool = True,
     ) -> "App":
         """Start an app on this folder and wait until it holds it, unless it needn't be ``ready``."""
-        words = [python, *PROGRAM[1:], "run", "--ceiling", ceiling, "--cooldown", cooldown, *options]
+        words = [*prefix, python, *PROGRAM[1:], "run", "--ceiling", ceiling, "--cooldown", cooldown, *options]
         app = App(self, words, {**self.environment, **(environment or {})}, ready=ready)
         self.apps.append(app)
         return app

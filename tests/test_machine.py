@@ -82,7 +82,7 @@ FAULTS = {
 FEW = (
     *("two run at once", "whoever held it once may end it", "a late cancel is forgotten", "a run that is over is ended again"),
     *("an unlucky job is never failed", "an attempt is not counted", "a change without an event", "in the order in which they came due"),
-    *("only once, but again", "the eleventh interruption", "a fourth start that fails", "a lease expires with the lid closed"),
+    *("what never began counts", "the eleventh interruption", "a fourth start that fails", "a lease expires with the lid closed"),
 )
 
 

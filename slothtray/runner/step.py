@@ -13,7 +13,7 @@ from slothtray.errors import DatabaseBusy
 from slothtray.model import Job, Load, Notice, Snapshot, State
 from slothtray.paths import Paths
 from slothtray.policy import Gates, Instant, Verdict, Wait
-from slothtray.runner import settle, spec, telling
+from slothtray.runner import settle, spec, storage, telling
 from slothtray.runner.watch import ClockWatch
 from slothtray.store import Queue, claim, reading, status
 from slothtray.store.changes import note
@@ -29,6 +29,8 @@ FLOOR = 60.0
 LOAD_SAMPLE = 5.0
 """Seconds between two samples of our own load while a job runs: as often as the kernel takes its own."""
 STORAGE_RETRY = 5.0
+CANCEL_RETRY = 0.5
+"""Seconds until a cancel that could not be passed on is tried again: an adopted run has no pipe that tells of its J."""
 
 
 class Tell(NamedTuple):
@@ -66,6 +68,8 @@ class Runner:
         self._watch = ClockWatch(self.clock)
         self._first = True
         self._attempt: Attempt | None = None
+        self._untold = ""  # the run that was adopted and is to have its event yet
+        self._unrecorded = ""  # the run that was claimed and could not have a record
         self._own = self._own_of_last_runner()
         self._database.set_patience(patience)  # till here as long as a command would wait: now there is a select to go back to
         self._load: Load | None = None
@@ -167,35 +171,44 @@ class Runner:
     def _lives(self, job: Job) -> bool:
         attempt = self._attempt if self._attempt is not None and self._attempt.run == job.run else None
         if attempt is not None and not attempt.over:
-            self._pass_on_cancel(job, attempt)
+            self._look_after(job, attempt)
             return True
+        if job.run == self._unrecorded:
+            self._give_back(job)
+            return False
         evidence, record = settle.gather(job, self.paths, self.clock, self._machine, attempt.record if attempt else None)
         verdict = policy.verdict(evidence)
         crash_point("judged")
         if verdict is Verdict.WAIT_LEASE:
             return True
-        if verdict is Verdict.ADOPT and self._adopt(job):
+        if verdict is Verdict.ADOPT:
+            self._adopt(job)
             return True
         change = settle.change_for(verdict, job, record, self.paths, self.config, self.clock.wall())
         crash_point("swept")
         self._end(job, change, began=record is not None and record.started is not None)
         return False
 
-    def _adopt(self, job: Job) -> bool:
-        """Watch a run that an earlier app started. False when it ended in this very moment."""
+    def _adopt(self, job: Job) -> None:
+        """Watch a run that an earlier app started."""
         self._attempt = self._launcher.adopt(self.paths, str(job.run), self._ring)
         if self._attempt is None:
-            return False
+            self._ring()  # somebody has removed its record since it was asked: look again
+            return
         log.info("job %d: adopted run %s", job.id, job.run)
-        crash_point("adopting")
-        with self._database.write():
-            note(self._database, job.id, self.clock.wall(), "adopted", str(job.run))
-        crash_point("adopted")
-        if self._tell.started:
-            self._tell.started(job)
-        return True
+        self._untold = self._attempt.run
+        self._look_after(job, self._attempt)
 
-    def _pass_on_cancel(self, job: Job, attempt: Attempt) -> None:
+    def _look_after(self, job: Job, attempt: Attempt) -> None:
+        """A run goes on: say once that it was adopted, and pass a cancel on as soon as it can be."""
+        if self._untold == attempt.run:
+            crash_point("adopting")
+            with self._database.write():
+                note(self._database, job.id, self.clock.wall(), "adopted", attempt.run)
+            self._untold = ""
+            crash_point("adopted")
+            if self._tell.started:
+                self._tell.started(job)
         if job.cancel_requested and not attempt.cancel_sent:
             crash_point("cancelling")
             attempt.cancel()
@@ -206,9 +219,9 @@ class Runner:
         now = self.clock.wall()
         with self._database.write():
             current = claim.get(self._database, job.id)
-            # A cancel may have been asked for since the row was read.
-            if current is None or not self.queue.apply(current, change, now):
-                log.warning("job %d: somebody else had settled run %s", job.id, job.run)
+            if current is not None and current.cancel_requested:
+                change = policy.cancelled_meanwhile(change, now)  # asked for since: what is told is what is written
+            applied = self.queue.apply(job, change, now)
             crash_point("ending")
         crash_point("ended")
         if self._attempt is not None and self._attempt.run == job.run:
@@ -216,7 +229,10 @@ class Runner:
             self._attempt = None
         if began:
             self._ended_at = self.clock.awake()
-        self._told_of(job, change)
+        if applied:
+            self._told_of(job, change)
+        else:
+            log.warning("job %d: somebody else had settled run %s", job.id, job.run)
 
     def _told_of(self, job: Job, change: policy.Change) -> None:
         log.info("job %d: %s (%s)", job.id, change.kind, change.detail)
@@ -252,7 +268,7 @@ class Runner:
         pause = status.pause_of(self._database, now)
         self._measure(now)
         if self._storage:
-            self._storage = self._why_no_record()
+            self._storage = storage.why_no_record(self.paths)
         return Gates(
             paused=pause is not None,
             paused_until=pause.until if pause else None,
@@ -294,27 +310,20 @@ class Runner:
 
     def _cannot_record(self, job: Job, error: OSError) -> bool:
         """No run record, no start: the job goes back uncounted, and nothing starts until a record can be made."""
-        self._storage = self._storage_words(error)
+        self._storage = storage.words(self.paths, error)
         log.warning("job %d: %s", job.id, self._storage)
         crash_point("no record")
+        self._unrecorded = str(job.run)
+        self._give_back(job)
+        return False
+
+    def _give_back(self, job: Job) -> None:
+        """The database may be full or busy, too: then this is done again at the next look."""
         columns: dict[str, object] = {"attempts": job.attempts - 1, "started_at": None}
         change = policy.Change(State.PENDING, "unstarted", self._storage, columns)
         with self._database.write():
             self.queue.apply(job, change, self.clock.wall())
-        return False
-
-    def _why_no_record(self) -> str:
-        """Try to make a record, so that no job has to be claimed to find out; "" when it can be made again."""
-        probe = self.paths.run_record(f"probe-{os.getpid()}")
-        try:
-            os.close(records.create(probe))
-            os.unlink(probe)
-        except OSError as error:
-            return self._storage_words(error)
-        return ""
-
-    def _storage_words(self, error: OSError) -> str:
-        return f"no run record can be made in {self.paths.runs}: {error.strerror or error}"
+        self._unrecorded = ""
 
     # --- what is said, and when to look again -----------------------------------------------------------------------------------
 
@@ -357,7 +366,8 @@ class Runner:
         if outlook.next_due is not None:
             limits.append(outlook.next_due - now)
         if job is not None:
-            return max(0.0, min(limits))
+            unsent = job.cancel_requested and self._attempt is not None and not self._attempt.cancel_sent
+            return max(0.0, min(*limits, CANCEL_RETRY if unsent else FLOOR))
         if wait is not None:
             limits.append(self._until_gate(wait, now))
         elif outlook.due:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from slothtray.model import Notice
+from slothtray.model import Notice, offer_words
 from slothtray.system.bus import Bus, BusUnavailable, Call, CallFailed, Reply, time_left
 from slothtray.system.ports import NotifyFailed
 
@@ -34,7 +34,6 @@ _URGENCY_NORMAL, _URGENCY_CRITICAL = 1, 2
 _NOBODY = frozenset(f"org.freedesktop.DBus.Error.{name}" for name in ("ServiceUnknown", "NameHasNoOwner"))
 _SPAWN = "org.freedesktop.DBus.Error.Spawn."
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_LABELS = {"open_log": "Open log", "retry": "Retry", "release": "Release"}
 
 Choice = tuple[Notice, str]
 """A notice and the one of its offers that was chosen."""
@@ -300,8 +299,8 @@ def _tag(notice: Notice) -> str:
 
 def _buttons(notice: Notice) -> list[str]:
     """Keys and labels in turn, as the service wants them; "default" is a click on the bubble itself."""
-    click = ["default", _LABELS["open_log"]] if "open_log" in notice.offers else []
-    pairs = [(offer, _LABELS[offer] + (" all" if offer == "retry" and notice.covers else "")) for offer in notice.offers]
+    click = ["default", offer_words("open_log")] if "open_log" in notice.offers else []
+    pairs = [(offer, offer_words(offer) + (" all" if offer == "retry" and notice.covers else "")) for offer in notice.offers]
     return click + [word for pair in pairs for word in pair]
 
 

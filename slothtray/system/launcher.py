@@ -114,13 +114,20 @@ class Launcher:
         Raises OSError when the record can't be made (nothing was started, nothing is left). A supervisor that can't be started
         is an attempt that is over at once, without an S in its record.
         """
-        record = records.create(paths.run_record(run))
+        path = paths.run_record(run)
+        record = records.create(path)
         crash_point("record synced")
+        look = None
         try:
-            look = records.open_for_look(paths.run_record(run))
+            look = records.open_for_look(path)
             assert look is not None
             process = self._spawn(paths, run, record)
             crash_point("supervisor born")
+        except OSError:
+            if look is not None:
+                os.close(look)
+            os.unlink(path)
+            raise
         finally:
             os.close(record)  # close, never unlock: the lock is the supervisor's now
         crash_point("record given away")

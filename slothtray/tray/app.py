@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
-from slothtray.model import Notice, Snapshot, State
+from slothtray.model import Notice, Snapshot, State, offer_words
 from slothtray.system.ports import Notifier
 from slothtray.tray.acts import Acts, Port, chosen
 from slothtray.tray.board import Board
@@ -96,7 +96,7 @@ class App:
         self._looks = Background("looks", self._look)
         self._shell = make_shell(self._clicks.click, self._looks.ask)
         self._board.show_by(self._shell.show)
-        notifier.listen(lambda notice, offer: self._clicks.click(notice.title, chosen(notice, offer)))
+        notifier.listen(lambda notice, offer: self._clicks.click(offer_words(offer), chosen(notice, offer)))
 
     def run(self, runner: Runner, session: Session | None = None) -> int:
         """Start the runner, show the icon, wait for the end, stop the runner."""

@@ -1,12 +1,15 @@
 """What is known of the queue and of the tray itself, and is to be seen. Any thread may change it."""
 
 import threading
+import time
 from collections.abc import Callable
 
 from slothtray.model import Face, Notice, Snapshot
 from slothtray.tray import menu
 
 UNDELIVERED_KEPT = 5
+CLIPPING_KEPT = 60.0
+"""Seconds for which what was copied stays in the menu. It may be anything, and the next opening reads it anew."""
 
 
 class Board:
@@ -17,6 +20,7 @@ class Board:
         self._lock = threading.Lock()
         self._snapshot = menu.STARTING
         self._notes = menu.NO_NOTES
+        self._clipped_at = 0.0
 
     def show_by(self, show: Callable[[Snapshot, menu.Notes], None]) -> None:
         """From the next change on ``show`` gets all of it; it must return at once."""
@@ -26,6 +30,8 @@ class Board:
         """The queue has changed."""
         with self._lock:
             self._snapshot = snapshot
+            if time.monotonic() - self._clipped_at > CLIPPING_KEPT:
+                self._notes = self._notes._replace(clipping=None)
             self._show(snapshot, self._notes)
 
     def runner_died(self) -> None:
@@ -50,6 +56,7 @@ class Board:
 
     def clipping(self, clipping: menu.Clipping) -> None:
         """What is in the clipboard now."""
+        self._clipped_at = time.monotonic()
         self._change(lambda notes: notes._replace(clipping=clipping))
 
     def autostart(self, *, enabled: bool) -> None:

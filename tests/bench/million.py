@@ -104,7 +104,7 @@ def table(found: dict[tuple[str, str], float], limit: float | None = None) -> No
 def main() -> None:
     """All figures of this file."""
     with folder() as home:
-        print("a queue of 1,000 jobs beside one of 1,000,000")
+        print(f"a queue of 1,000 jobs beside one of 1,000,000, at a load of {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
         for size in SIZES:
             build(home, size)
         print(f"  {'medians':<34}{'1,000':>12} {'1,000,000':>12}")

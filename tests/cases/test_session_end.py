@@ -131,6 +131,13 @@ def test_case_33_each_order_of_the_three_interrupts_the_job_and_the_next_session
     assert home.kinds(number).count("reclaimed") == 1
 
 
+def test_case_33_an_app_that_was_started_with_nohup_outlives_its_terminal(home):
+    app = home.start(prefix=["nohup"])
+    app.process.send_signal(signal.SIGHUP)
+    assert home.wait_for(home.add("true"), "done") == "done"
+    assert app.stop() == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_case_33_an_app_that_is_told_to_end_ends_with_0_and_leaves_the_job_to_its_supervisor(home, number):
     job = home.add("touch began; until [ -e go ]; do sleep 0.02; done; exit 9")

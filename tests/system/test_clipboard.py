@@ -308,7 +308,8 @@ def test_what_is_copied_can_be_pasted_and_no_child_of_ours_is_left(x11, monkeypa
     (x11 / "xclip").unlink()
     only(monkeypatch, tmp_path, tool)
     copied(text)
-    pasted = subprocess.run([f"{BIN}/xclip", "-selection", "clipboard", "-o"], capture_output=True, check=True, timeout=5).stdout
+    paste = [f"{BIN}/xclip", "-selection", "clipboard", "-o"]  # xsel ends a moment before it owns the clipboard
+    pasted = session.until(lambda: subprocess.run(paste, capture_output=True, check=False, timeout=5).stdout)
     assert pasted == text.encode("utf-8", "surrogateescape")
 
 

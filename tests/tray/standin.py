@@ -30,11 +30,13 @@ class Panel:
     """Works only while a test waits for something: until then all that comes lies in the socket, as with a panel that is stuck.
 
     ``refusals``: how many registrations it answers with an error, as a watcher does that owns its name but isn't ready.
+    ``mute``: it answers none at all.
     """
 
-    def __init__(self, bus, *, refusals=0, host=True, watch=True):
+    def __init__(self, bus, *, refusals=0, mute=False, host=True, watch=True):
         self.connection = bus.connection()
         self.refusals = refusals
+        self.mute = mute
         self.host = host
         self.asked = False
         self.registered = []
@@ -78,7 +80,9 @@ class Panel:
             self._replies[fields[HeaderFields.reply_serial]] = message
 
     def _answer(self, message, member):
-        if member == "RegisterStatusNotifierItem" and not self.refusals:
+        if self.mute:
+            self.asked = True
+        elif member == "RegisterStatusNotifierItem" and not self.refusals:
             self.registered.append(message.body[0])
             self.connection.send(new_method_return(message))
         elif member == "Get" and message.body[1] == "IsStatusNotifierHostRegistered":

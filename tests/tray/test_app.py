@@ -15,7 +15,7 @@ from desktop_session import until
 from slothtray.errors import FolderBusy, Refused
 from slothtray.model import Face, Job, Notice, State
 from slothtray.system.ports import ClipboardError
-from slothtray.tray import menu
+from slothtray.tray import board, menu
 from slothtray.tray.app import GONE, Port, no_longer_true, run_app
 from slothtray.tray.menu import Clipping, Do
 from slothtray.tray.shell import NoTray
@@ -197,6 +197,18 @@ def test_what_is_chosen_in_a_notification_is_a_click():
     assert [app.calls[1][2], app.calls[3][2]] == [(12,), (4, 5, 6)]
 
 
+def test_a_choice_that_fails_is_told_by_the_name_of_its_button():
+    def refuse(_name, _jobs):
+        raise Refused("job 12 can't be retried: it is pending")
+
+    def during(app, shell):
+        app.choose(FAILED, "retry")
+        shell.wait_for(lambda _, notes: notes.mishap == "Retry: job 12 can't be retried: it is pending")
+        shell.quit()
+
+    assert App(during, change=refuse).run() == 0
+
+
 def test_an_urgent_notice_that_is_no_longer_true_is_withdrawn():
     def during(app, shell):
         app.runner.on_notice(FAILED)
@@ -237,6 +249,20 @@ def test_the_clipboard_is_read_when_the_menu_is_about_to_be_shown_and_only_then(
 
     reads = []
     assert App(during, copied=lambda: reads.append(1) or f"text {len(reads)}").run() == 0
+
+
+def test_what_was_copied_does_not_stay_in_the_menu(monkeypatch):
+    def during(app, shell):
+        shell.about_to_show()
+        shell.wait_for(lambda _, notes: notes.clipping)
+        app.runner.on_snapshot(RUNNING._replace(pending=1))
+        assert shell.shown[-1][1].clipping
+        monkeypatch.setattr(board, "CLIPPING_KEPT", 0)
+        app.runner.on_snapshot(RUNNING._replace(pending=2))
+        assert not shell.shown[-1][1].clipping
+        shell.quit()
+
+    assert App(during).run() == 0
 
 
 def test_a_clipboard_that_hangs_keeps_neither_the_menu_nor_other_clicks_waiting():

@@ -47,9 +47,6 @@ class _Backend(_Base):  # type: ignore[misc]  # pystray's class comes after it, 
 
     _separator: object
 
-    def about_to_show(self) -> None:
-        """Called on the loop's thread before the menu is shown, which waits for it. To be replaced."""
-
     def __init__(self, name: str, *arguments: Any, **options: Any) -> None:
         self._service = Service(name, self._clicked, self._opening)
         self._attention = False
@@ -68,6 +65,9 @@ class _Backend(_Base):  # type: ignore[misc]  # pystray's class comes after it, 
     def pictures(self) -> Sequence[Image.Image]:
         """Return ``icon`` in all the sizes that were drawn; one alone is scaled. To be replaced where there are more."""
         return (self.icon,)
+
+    def about_to_show(self) -> None:
+        """Called on the loop's thread before the menu is shown, which waits for it. To be replaced."""
 
     def _opening(self) -> None:
         self.about_to_show()  # looked up now: it may have been replaced since
@@ -102,11 +102,13 @@ class _Backend(_Base):  # type: ignore[misc]  # pystray's class comes after it, 
         super()._start_setup(setup)
 
     def _run(self) -> None:
-        self._mark_ready()
         try:
+            self._mark_ready()
             self._service.serve()
         except BusLost as error:
             _log.error("%s, and the icon with it", error)
+        finally:
+            self._service.close()
 
     def _run_detached(self) -> None:
         threading.Thread(target=self._run, name="icon", daemon=True).start()

@@ -34,8 +34,8 @@ class Host(Protocol):
     def opening(self) -> None:
         """Take note that the menu is about to be shown."""
 
-    def hurry(self) -> bool:
-        """Tell panels at once what has changed. Returns whether menu items have come, gone or moved."""
+    def announce(self) -> bool:
+        """Tell panels what has changed, now and not in a moment. Returns whether menu items have come, gone or moved."""
 
     def clicked(self, chosen: Any) -> None:
         """Note that this item of the menu was chosen; None: the icon itself."""
@@ -141,13 +141,13 @@ class Answers:
         self._check(number)
         if number == ROOT:
             self._host.opening()
-        return (self._host.hurry(),)
+        return (self._host.announce(),)
 
     def _about_to_show_group(self, _path: str, numbers: list[int]) -> tuple[list[int], list[int]]:
         known, missing = self._sorted_out(numbers)
         if ROOT in known:
             self._host.opening()
-        return (known if self._host.hurry() else [], missing)
+        return (known if self._host.announce() else [], missing)
 
     def _check(self, number: int) -> None:
         if number not in self._menu:

@@ -94,19 +94,20 @@ class Service:
         self._tell_at = float("-inf")
 
     def serve(self) -> None:
-        """Serve until ``stop``; the icon is gone then. Raises connection.BusLost."""
-        try:
-            with selectors.DefaultSelector() as selector:
-                selector.register(self._ear, selectors.EVENT_READ)
-                selector.register(self._bus, selectors.EVENT_READ)
-                while not self._stopping:
-                    self._turn(selector)
-        finally:
-            with self._lock:
-                mouth, self._mouth = self._mouth, None
-            for end in (self._bus, self._ear, mouth):
-                if end:
-                    end.close()
+        """Serve until ``stop``. Raises connection.BusLost."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._ear, selectors.EVENT_READ)
+            selector.register(self._bus, selectors.EVENT_READ)
+            while not self._stopping:
+                self._turn(selector)
+
+    def close(self) -> None:
+        """Hang up: the icon is gone then. To be called once after each ``connect``."""
+        with self._lock:
+            mouth, self._mouth = self._mouth, None
+        for end in (self._bus, self._ear, mouth):
+            if end:
+                end.close()
 
     def _turn(self, selector: selectors.BaseSelector) -> None:
         """Tell what has changed, wait until something happens, deal with it."""
@@ -170,7 +171,7 @@ class Service:
         if now < self._tell_at:
             return self._tell_at - now
         self._tell_at = now + PACE
-        self._announce()
+        self.announce()
         return None
 
     def opening(self) -> None:
@@ -180,11 +181,8 @@ class Service:
         except Exception:
             _log.exception("before the menu opens")
 
-    def hurry(self) -> bool:
-        """Announce now what could have waited a moment. Returns whether menu items have come, gone or moved."""
-        return self._announce()
-
-    def _announce(self) -> bool:
+    def announce(self) -> bool:
+        """Announce what has changed. Returns whether menu items have come, gone or moved."""
         with self._lock:
             self._asked = False
             told, self._told = self._told, self.shown
