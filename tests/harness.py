@@ -214,6 +214,7 @@ class App:
             self.process = subprocess.Popen(words, cwd="/", env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         if ready:
             eventually(lambda: self.holds_folder() or self.process.poll() is not None, "the app holds the folder")
+            assert self.process.poll() in (None, 0, 1), self.said()
 
     def holds_folder(self) -> bool:
         """Whether its bell hangs."""

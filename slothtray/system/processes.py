@@ -16,8 +16,12 @@ COOKIE = "SLOTHTRAY_RUN"
 """The environment variable by which a run's processes are known; its value is the run-id."""
 SWEEP_PASSES = 2
 """Passes in a row that must find nothing: a process that was forking during the first one is there in the second."""
+SUSPECT_PASSES = 30
+"""Passes in a row before an orphan without the cookie is believed to be a stranger or worse: one that is at its exec just now
+has no environment for a moment."""
 SWEEP_LIMIT = 200
-"""Passes at most: what still breeds by then can't be proven dead."""
+"""Passes at most: what still breeds, or dies, by then can't be proven dead."""
+PF_EXITING = 0x4
 
 
 class Process(NamedTuple):
@@ -28,6 +32,8 @@ class Process(NamedTuple):
     parent: int
     group: int
     session: int
+    exiting: bool
+    """It runs no program any more, but the kernel has not buried it yet: it has no environment either."""
     start: int
 
 
@@ -36,7 +42,8 @@ def look_up(pid: int) -> Process | None:
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             words = file.read().rpartition(")")[2].split()
-        return Process(pid, words[0], int(words[1]), int(words[2]), int(words[3]), int(words[19]))
+        exiting = bool(int(words[6]) & PF_EXITING)
+        return Process(pid, words[0], int(words[1]), int(words[2]), int(words[3]), exiting, int(words[19]))
     except (OSError, IndexError, ValueError):
         return None
 
@@ -96,19 +103,20 @@ def sweep(run: str, record: RunRecord | None) -> Swept:
     (such a one may have dropped cookie, session and group: it is named, never touched).
     """
     killed: set[int] = set()
-    quiet = passes = 0
-    while quiet < SWEEP_PASSES:
+    quiet = 0
+    for _ in range(SWEEP_LIMIT):
         found = belonging(run, record)
-        for process in found:
-            if _kill(process):
-                killed.add(process.pid)
+        killed.update(process.pid for process in found if _kill(process))
         quiet = 0 if found else quiet + 1
-        passes += 1
-        if passes > SWEEP_LIMIT:
-            return Swept(tuple(sorted(killed)), tuple(process.pid for process in found))
+        if quiet >= SWEEP_PASSES:
+            found = suspects(record)
+            if quiet >= SUSPECT_PASSES and not any(process.exiting for process in found):
+                break
         if found:
             time.sleep(0.002)  # the killed need a moment to leave the table
-    return Swept(tuple(sorted(killed)), tuple(suspects(record)))
+        elif quiet >= SWEEP_PASSES:
+            break
+    return Swept(tuple(sorted(killed)), tuple(process.pid for process in found))
 
 
 def belonging(run: str, record: RunRecord | None) -> list[Process]:
@@ -125,14 +133,14 @@ def belonging(run: str, record: RunRecord | None) -> list[Process]:
     return found
 
 
-def suspects(record: RunRecord | None) -> list[int]:
+def suspects(record: RunRecord | None) -> list[Process]:
     """Orphans of this user in the supervisor's control group, younger than its ``S``: they may be the run's, or anybody's."""
     if record is None or record.started is None:
         return []
     started, user = record.started, os.getuid()
     members = {p.pid: p for p in table() if not started.cgroup or _cgroup(p.pid) == started.cgroup}
     return [
-        process.pid
+        process
         for process in members.values()
         # Orphans go to init or, under a user's session manager, to a reaper that has a group of its own.
         if (process.parent == 1 or process.parent not in members)

@@ -156,7 +156,6 @@ class _Screen:
         self._default.root.change_attributes(event_mask=X.StructureNotifyMask)  # a tray's arrival is told to the root window
         self._tray = self._atom(f"_NET_SYSTEM_TRAY_S{self._display.get_default_screen()}")
         self._docked: _Window | None = None
-        self._drawn: tuple[Any, ...] = ()
         self._titled = ""
 
     def _atom(self, name: str) -> int:
@@ -175,7 +174,7 @@ class _Screen:
             self._display.close()
 
     def show(self, picture: Any, title: str) -> None:
-        """Have the window in the tray, if there is one, with this picture in it; nothing is done when it is so already."""
+        """Have the window in the tray, if there is one, with this picture in it."""
         try:
             self._docked = self._docked or self._dock()
             if self._docked:
@@ -204,8 +203,6 @@ class _Screen:
                 count += 1
             elif self._docked and self._lost(self._docked, happened):
                 self.hide()
-            elif happened.type in (X.Expose, X.ConfigureNotify):
-                self._drawn = ()
         return count
 
     def _lost(self, docked: _Window, happened: Any) -> bool:
@@ -217,7 +214,6 @@ class _Screen:
 
     def _forget(self) -> None:
         self._docked = None
-        self._drawn = ()
         self._titled = ""
 
     # --- docking
@@ -269,9 +265,6 @@ class _Screen:
         room = docked.window.get_geometry()
         size = min(room.width, room.height, LARGEST)
         image = picture(size)
-        if self._drawn == (image, room.width, room.height):
-            return
-        self._drawn = (image, room.width, room.height)
         place = (room.width - size) // 2, (room.height - size) // 2
         docked.window.clear_area(0, 0, 0, 0)
         data = _premultiplied(image) if docked.depth == 32 else self._laid(docked, place, image)

@@ -43,7 +43,9 @@ class Session:
     def storm(self):
         """Queue a job, end the session at a random moment, start the next one and wait until the job is over."""
         home, moments = self.home, self.moments
-        job = home.enqueue(JOB % moments.uniform(0.02, 0.3))
+        job = home.enqueue(JOB % moments.uniform(0.05, 0.4))
+        if moments.random() < 0.5:  # at work for sure, else at any time since it was queued
+            eventually(lambda: starts(home, job), "the job has begun")
         time.sleep(moments.uniform(0, 0.25))
         before = starts(home, job), home.row(job)
         victims = self.victims()

@@ -1,13 +1,14 @@
 """Which tray is chosen, with real ones and stand-ins, and how it is waited for."""
 
 import signal
+import socket
 import threading
 import time
 from contextlib import contextmanager
 
 import pytest
 from desktop_session import until
-from standin import WATCHER, Panel
+from standin import Panel
 from system.session import message_bus_in
 
 from slothtray.tray import search
@@ -124,10 +125,10 @@ def test_a_watcher_without_a_panel_is_given_time_and_then_taken_where_there_is_n
         assert time.monotonic() - begun >= 0.5
 
 
-def test_a_panel_that_joins_its_watcher_ends_the_wait(bus, monkeypatch):
+def test_a_panel_that_joins_its_watcher_ends_the_wait(looks, bus, monkeypatch):
     monkeypatch.setattr(search, "PATIENCE", 60)
     with Panel(bus, host=False) as panel, searching() as one:
-        panel.wait(lambda: panel.asked)
+        panel.wait(lambda: len(looks) == 2)
         panel.host = True
         panel.tell_of_host()
         panel.wait(lambda: one.found)
@@ -226,15 +227,41 @@ def test_silence_is_told_once_with_what_would_bring_a_tray(bus, monkeypatch, cap
     assert advice in caplog.text
 
 
-def test_nothing_is_polled_while_there_is_no_tray(looks, bus, monkeypatch):
+def test_nothing_is_polled_while_there_is_no_tray(looks, on_screen, monkeypatch):
     monkeypatch.setattr(search, "SILENCE", 0.05)
     with searching() as one:
-        waits(looks)
-        time.sleep(0.3)  # past the one warning
-        before = woken(one.thread)
-        time.sleep(0.7)
-        assert woken(one.thread) == before
-        assert not bus.owned(WATCHER)
+        until(lambda: len(looks) == 3, LIMIT)  # the last one after the warning
+        counts = []
+        until(lambda: counts.append(woken(one.thread)) or (len(counts) > 100 and len(set(counts[-100:])) == 1), LIMIT)
+        assert len(looks) == 3
+
+
+def test_what_came_in_during_a_look_is_not_slept_over(monkeypatch):
+    class Place:
+        """It has already read from its descriptor that a tray has come."""
+
+        def __init__(self):
+            self.ear, self.mouth = socket.socketpair()
+            self.came = False
+
+        def look(self):
+            return Seen(watcher=self.came, host=self.came)
+
+        def heard(self):
+            self.came = True
+            return True
+
+        def fileno(self):
+            return self.ear.fileno()
+
+        def close(self):
+            self.ear.close()
+            self.mouth.close()
+
+    monkeypatch.setattr(search, "_Watcher", Place)
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-1")
+    with searching() as one:
+        assert one.result() == SNI
 
 
 def woken(thread):

@@ -89,6 +89,12 @@ def switches(thread):
     return int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
 
 
+def test_with_an_alpha_channel_colours_are_sent_weighed_by_it():
+    one = Image.new("RGBA", (1, 1), (200, 100, 50, 128))
+    blue, green, red, alpha = xembed._premultiplied(one)
+    assert (red, green, blue, alpha) == (100, 50, 25, 128)
+
+
 def test_without_a_display_run_says_so_and_leaves_nothing_behind(monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
     before = threading.active_count()
