@@ -1,6 +1,7 @@
 """Real panels on a private desktop, and slothtray's icon in them: looked at by its pixels, used by the mouse."""
 
 import glob
+import itertools
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from desktop_session import GI_PYTHON, spots, text_rows, until
-from PIL import ImageChops
+from PIL import Image, ImageChops
 from standin import ITEM_PATH, MENU, PROPERTIES, WATCHER, Panel, plain
 
 from slothtray.model import Face
@@ -147,6 +148,22 @@ class App:
         photo = self.desktop.photo()
         left, top, right, bottom = max((spots(photo, colour) for colour in FUR.values()), key=lambda seen: seen[0])[1]
         return (left + right) // 2, (top + bottom) // 2
+
+    def blended(self, face, beside):
+        """Whether the icon is its picture laid on the panel's own ground, edges and all; ``beside``: from its middle to bare ground."""
+        photo = self.desktop.photo()
+        x, y = self.place()
+        ground = photo.getpixel((x + beside[0], y + beside[1]))
+        for size in range(16, 31):
+            picture = image(Look(face, badge=False), size)
+            wanted = Image.new("RGB", (size, size), ground)
+            wanted.paste(picture, (0, 0), picture)
+            for dx, dy in itertools.product(range(-2, 3), repeat=2):
+                left, top = x - size // 2 + dx, y - size // 2 + dy
+                differences = ImageChops.difference(wanted, photo.crop((left, top, left + size, top + size)))
+                if max(high for _low, high in differences.getextrema()) <= 3:
+                    return True
+        return False
 
     def open_menu(self):
         """Right click on the icon; the menu's box on the screen, once it doesn't change any more."""

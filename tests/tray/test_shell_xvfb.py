@@ -51,10 +51,9 @@ def test_a_left_click_opens_the_log(desktop, backend):
 def test_the_panel_s_own_ground_is_seen_around_the_icon(desktop):
     with desktop.trayer(), app_on(desktop, "xembed") as app:
         until(lambda: app.shows(Face.IDLE), LIMIT)
-        photo, (x, y) = desktop.photo(), app.place()
-        beside = photo.getpixel((x, 480 - 23))  # the icon is 16 pixels high, the panel 24
-        assert min(beside) > 200
-        assert [photo.getpixel((x + dx, y + dy)) for dx in (-7, 7) for dy in (-7, 7)] == [beside] * 4
+        x, y = app.place()
+        assert min(desktop.photo().getpixel((x, y - 11))) > 200  # trayer's tint
+        assert app.blended(Face.IDLE, beside=(0, -11))
 
 
 def test_the_tooltip_says_what_and_why(desktop):
