@@ -15,8 +15,8 @@ from harness import App, Home, eventually
 
 JOB = """
 exec 8>>lock 9>>"lock-$SLOTHTRAY_JOB"
-flock -n 8 || echo "$SLOTHTRAY_RUN: another job is alive" >> overlaps
-flock -n 9 || echo "$SLOTHTRAY_RUN: another copy is alive" >> overlaps
+flock -n 8; [ $? != 1 ] || echo "$SLOTHTRAY_RUN: another job is alive" >> overlaps
+flock -n 9; [ $? != 1 ] || echo "$SLOTHTRAY_RUN: another copy is alive" >> overlaps
 echo "S $SLOTHTRAY_JOB" >> witness
 {work}
 echo "E $SLOTHTRAY_JOB" >> witness
@@ -25,7 +25,7 @@ exit {code}
 WORK = (":", "sleep {0}", "sleep {0} & wait", "(setsid sleep {0}); sleep 0.01", "for i in 1 2 3; do sleep 0.01; done")
 CODES = (*[0] * 17, 1, 42, 255)
 """Most are 0: a failure is watched for 0.5 s before it is believed."""
-SECONDS = (0.005, 0.02, 0.06, 0.12)
+SECONDS = (0.01, 0.05, 0.1, 0.2)
 LINES = 2
 """Lines that a job leaves in the witness file when it runs once."""
 
@@ -60,13 +60,17 @@ class Campaign:
             if also is not None:
                 also(self, app)
             self._live(app)
-            self.kills["app"] += app.process.poll() is None and not self.over()
+            alive = app.process.poll() is None
             app.kill()
+            self.kills["app"] += alive and not self.over()
+            self.kills["at work"] += alive and self._count("state = 'running'") > 0
 
     def _live(self, app: App) -> None:
         """Let it get so far, and a random moment further."""
         goal = self._progress() + self.random.randint(0, self.plan.lives)
-        moment = self.random.uniform(0, 0.2)
+        at_work = self.random.random() < 0.5  # else anywhere
+        goal += at_work and goal % LINES == 0
+        moment = self.random.uniform(0, 0.01 if at_work else 0.2)
         eventually(lambda: self._progress() >= goal or self.over() or app.process.poll() is not None, "the jobs go on")
         try:
             app.process.wait(moment)
@@ -80,10 +84,13 @@ class Campaign:
         """Whether every job has come to an end, in the database too."""
         if self._progress() < LINES * self.plan.jobs:
             return False
+        return self._count("state IN ('pending', 'running')") == 0
+
+    def _count(self, what: str) -> int:
         with self.home.read() as connection:
-            (left,) = connection.execute("SELECT count(*) FROM jobs WHERE state IN ('pending', 'running')").fetchone()
+            (count,) = connection.execute(f"SELECT count(*) FROM jobs WHERE {what}").fetchone()
         connection.close()
-        return left == 0
+        return int(count)
 
     # --- the audit ----------------------------------------------------------------------------------------------------------
 
@@ -104,7 +111,3 @@ class Campaign:
             assert sum(kind in ("done", "failed", "cancelled", "held") for kind in kinds) == 1, kinds
             assert kinds.count("claimed") == 1 + again + kinds.count("unstarted"), kinds
             assert self.home.row(number, "attempts") == 1 + again
-
-    def adoptions(self) -> int:
-        """How many runs went on under another app than the one that had started them."""
-        return sum("adopted" in self.home.kinds(number) for number in self.codes)

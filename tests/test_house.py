@@ -79,7 +79,7 @@ class Checkout:
         return process
 
     def started(self):
-        """What was started, as lists of words: ``["slothtray", "add", "echo hello"]``."""
+        """What was started, as lists of words: ``["slothtray", "add", "-q", "echo hello"]``."""
         return [words for _, *words in self._records()]
 
     def last_pid(self):
@@ -214,7 +214,7 @@ def test_a_half_made_environment_is_made_anew(tiny):
     (tiny.venv / "leftover").touch()
     made = tiny.dev("run", "echo hello")
     assert made.returncode == 0, made.stderr_text
-    assert tiny.started() == [["slothtray", "add", "echo hello"], ["slothtray", "run"]]
+    assert tiny.started() == [["slothtray", "add", "-q", "echo hello"], ["slothtray", "run"]]
     assert tiny.stamp.exists()
     assert not (tiny.venv / "leftover").exists()
 
@@ -259,7 +259,7 @@ def test_without_a_desktop_run_says_so_once_and_becomes_the_plain_runner(tiny):
     tiny.dev("run")
     ran = tiny.dev("run", "echo one", "echo two")
     assert [line for line in ran.stderr_text.splitlines() if "no desktop" in line] == ran.stderr_text.splitlines()
-    assert tiny.started() == [["slothtray", "add", "echo one"], ["slothtray", "add", "echo two"], ["slothtray", "run"]]
+    assert tiny.started() == [["slothtray", "add", "-q", "echo one"], ["slothtray", "add", "-q", "echo two"], ["slothtray", "run"]]
     assert tiny.last_pid() == ran.pid, "a process of ours stays between the terminal and slothtray"
 
 
@@ -272,12 +272,12 @@ def test_with_a_desktop_run_becomes_the_tray_app(tiny, variable):
 
 def test_until_empty_is_passed_on_to_the_plain_runner_also_on_a_desktop(tiny):
     tiny.dev("run", "--until-empty", "echo one", DISPLAY=":7")
-    assert tiny.started() == [["slothtray", "add", "echo one"], ["slothtray", "run", "--until-empty"]]
+    assert tiny.started() == [["slothtray", "add", "-q", "echo one"], ["slothtray", "run", "--until-empty"]]
 
 
 def test_a_job_that_cannot_be_queued_ends_run_with_its_exit_code(tiny):
     assert tiny.dev("run", "echo one", "echo two", EXIT_slothtray="4").returncode == 4
-    assert tiny.started() == [["slothtray", "add", "echo one"]]
+    assert tiny.started() == [["slothtray", "add", "-q", "echo one"]]
 
 
 def test_the_first_command_of_the_readme_runs_a_job_to_its_end(tmp_path):

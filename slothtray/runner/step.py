@@ -66,7 +66,7 @@ class Runner:
         self._database = self.queue.database
         self._boot = self.clock.boot_id()
         self._watch = ClockWatch(self.clock)
-        self._first = True
+        self._slept, self._stepped, self._first = 0.0, False, True
         self._attempt: Attempt | None = None
         self._untold = ""  # the run that was adopted and is to have its event yet
         self._unrecorded = ""  # the run that was claimed and could not have a record
@@ -145,6 +145,7 @@ class Runner:
 
     def _look_at_clocks(self) -> None:
         slept, stepped = self._watch.look()
+        self._slept, self._stepped = self._slept + slept, self._stepped or stepped  # kept till it is written
         now = self.clock.wall()
         if self._first:
             self._absence = "while slothtray was not running"
@@ -152,12 +153,14 @@ class Runner:
             self._absence = "while the machine was asleep"
             log.info("slept %s", duration_words(slept))
             self._woke_at = self.clock.awake()
+        if self._slept:
             with self._database.write():
-                note(self._database, None, now, "slept", duration_words(slept))
-        if (stepped or self._first) and reading.late_backoff_exists(self._database, now):
+                note(self._database, None, now, "slept", duration_words(self._slept))
+            self._slept = 0.0
+        if (self._stepped or self._first) and reading.late_backoff_exists(self._database, now):
             with self._database.write():
                 claim.clamp_backoff(self._database, now)
-        self._first = False
+        self._first = self._stepped = False
 
     # --- the running row --------------------------------------------------------------------------------------------------------
 

@@ -16,9 +16,8 @@ COOKIE = "SLOTHTRAY_RUN"
 """The environment variable by which a run's processes are known; its value is the run-id."""
 SWEEP_PASSES = 2
 """Passes in a row that must find nothing: a process that was forking during the first one is there in the second."""
-SUSPECT_PASSES = 30
-"""Passes in a row before an orphan without the cookie is believed to be a stranger or worse: one that is at its exec just now
-has no environment for a moment."""
+SUSPECT_PASSES = 10
+"""Passes in a row before an orphan is believed to be without the cookie: at its exec a process has no environment for a moment."""
 SWEEP_LIMIT = 200
 """Passes at most: what still breeds, or dies, by then can't be proven dead."""
 PF_EXITING = 0x4
@@ -110,12 +109,10 @@ def sweep(run: str, record: RunRecord | None) -> Swept:
         quiet = 0 if found else quiet + 1
         if quiet >= SWEEP_PASSES:
             found = suspects(record)
-            if quiet >= SUSPECT_PASSES and not any(process.exiting for process in found):
+            certain = quiet >= SUSPECT_PASSES and not any(process.exiting for process in found)
+            if certain or not found:
                 break
-        if found:
-            time.sleep(0.002)  # the killed need a moment to leave the table
-        elif quiet >= SWEEP_PASSES:
-            break
+        time.sleep(0.002)  # the killed need a moment to leave the table
     return Swept(tuple(sorted(killed)), tuple(process.pid for process in found))
 
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import pytest
 from desktop_session import until
 from standin import Panel
-from system.session import message_bus_in
 
 from slothtray.tray import search
 from slothtray.tray.search import PATIENCE, SNI, XEMBED, NothingToWaitFor, Search, Seen, choose
@@ -37,12 +36,10 @@ def test_the_choice(seen, since, chosen):
 
 
 @pytest.fixture
-def bus(tmp_path, monkeypatch):
+def bus(bus, monkeypatch):
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    with message_bus_in(tmp_path) as bus:
-        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", bus.address)
-        yield bus
+    return bus
 
 
 @pytest.fixture
