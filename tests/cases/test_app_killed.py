@@ -49,12 +49,13 @@ def test_case_01_what_ended_while_no_app_was_there_is_found_with_its_true_exit_c
 
 
 def test_case_02_a_job_never_starts_a_second_time_beside_itself(home):
-    number = home.add("date >> f; touch began; sleep 1.5; date >> f")
+    number = home.add("date >> f; touch began; until [ -e go ]; do sleep 0.05; done; date >> f")
     app = home.start()
     eventually((home.work / "began").exists, "the job has begun")
     for _ in range(3):
         app.kill()
         app = home.start()
+    (home.work / "go").touch()
     assert home.wait_for(number, "done", "failed", "pending") == "done"
     assert len(home.wrote("f").splitlines()) == 2
     assert home.kinds(number).count("claimed") == 1

@@ -135,6 +135,7 @@ def test_case_33_each_order_of_the_three_interrupts_the_job_and_the_next_session
 
 def test_case_33_an_app_that_was_started_with_nohup_outlives_its_terminal(home):
     app = home.start(prefix=["nohup"])
+    assert home.wait_for(home.add("true"), "done") == "done"  # so it has its handlers
     app.process.send_signal(signal.SIGHUP)
     assert home.wait_for(home.add("true"), "done") == "done"
     assert app.stop() == 0

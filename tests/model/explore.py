@@ -2,7 +2,7 @@
 
     python3 tests/model/explore.py [--limits N] [--traces]
 
-After ``N`` interruptions, or as many starts that did not begin, the job is held (2); 3 takes minutes.
+After ``N`` interruptions, or as many starts that did not begin, the job is held (2); 3 takes a minute or two.
 """
 
 import argparse
