@@ -9,6 +9,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from harness import Home
+from supervised import Supervised
 
 # The same examples in every run, and no complaint about a machine that is slow for a moment.
 hypothesis.settings.register_profile("suite", derandomize=True, deadline=None)
@@ -35,3 +36,11 @@ def homes(tmp_path):
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def attempt(tmp_path):
+    """A supervisor that waits for its spec; ended with all of its job at the end."""
+    made = Supervised(tmp_path)
+    yield made
+    made.close()
