@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -115,10 +116,24 @@ def test_case_20_nobody_is_kept_out_by_what_a_lock_file_says(home, content):
     assert home.wait_for(home.add("true"), "done") == "done"
 
 
-def test_case_21_an_add_does_not_wait_for_a_stopped_app(home):
-    app = home.start()
+def stopped(home, app):
+    """Stop the app, but not in the milliseconds in which it holds the database's lock: True when that was so."""
     os.kill(app.process.pid, signal.SIGSTOP)
     eventually(lambda: state_of(app.process.pid) == "T", "the app is stopped")
+    connection = sqlite3.connect(home.path / "queue.db", timeout=0, isolation_level=None)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError:
+        os.kill(app.process.pid, signal.SIGCONT)
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def test_case_21_an_add_does_not_wait_for_a_stopped_app(home):
+    app = home.start()
+    eventually(lambda: stopped(home, app), "the app is stopped outside of a transaction")
     for _ in range(100):  # more than any socket's queue takes: a bell that is full must not block either
         assert bell.ring(home.paths)
     added = home.run("add", "echo hello", timeout=10)
