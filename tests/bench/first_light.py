@@ -24,7 +24,7 @@ c.execute("BEGIN IMMEDIATE"); c.execute("INSERT INTO t (x) VALUES ('true')"); c.
 
 
 def add(rounds: int = 60) -> None:
-    """`slothtray add -q true` beside the yardstick and a bare interpreter."""
+    """`slothtray add true`, also with an option, beside the yardstick and a bare interpreter."""
     with folder() as home:
         script = Path(home, "yardstick.py")
         script.write_text(YARDSTICK)
@@ -33,7 +33,8 @@ def add(rounds: int = 60) -> None:
             {
                 "python -c pass": quietly([PYTHON, "-c", "pass"], env),
                 "yardstick": quietly([PYTHON, str(script), os.path.join(home, "yardstick.db")], env),
-                "slothtray add": quietly([*program(), "add", "-q", "true"], env),
+                "slothtray add": quietly([*program(), "add", "true"], env),
+                "slothtray add -q": quietly([*program(), "add", "-q", "true"], env),
             },
             rounds,
         )

@@ -8,7 +8,7 @@ import pytest
 from slothtray.cli import guess
 from slothtray.cli.main import find
 from slothtray.cli.overview import overview
-from slothtray.cli.parser import parse
+from slothtray.cli.parser import _nothing_given, parse, parser_for
 from slothtray.cli.table import ALIASES, COMMANDS, OTHER_WORDS, TASK_SPOOLER
 from slothtray.errors import Usage
 
@@ -157,3 +157,8 @@ def test_options_may_be_written_in_every_usual_way(idle):
     ids = [idle.enqueue("true") for _ in range(2)]
     assert idle.run("list", "-n1", "--json").stdout == idle.run("list", "--json", "--limit=1").stdout
     assert idle.run("show", "--json", str(ids[0])).stdout == idle.run("show", str(ids[0]), "--json").stdout
+
+
+@pytest.mark.parametrize("command", list(COMMANDS.values()), ids=lambda command: command.name)
+def test_without_options_a_command_is_as_argparse_would_have_it(command):
+    assert _nothing_given(command) == parser_for(command).parse_args([])
