@@ -68,7 +68,11 @@ class Acts:
         self._board.mishap("")
 
     def open_log(self, job: int | None = None) -> None:
-        """Show a log. What it tells counts as looked at: of that job, or everything when it is the app's."""
+        """Show a log. What it tells counts as looked at: of that job, or everything when it is the app's.
+
+        An older failure is taken back before, not after: the desktop may tell at once that it can't open this one.
+        """
+        self._board.mishap("")
         self._port.open_log(job, lambda reason: self._on_failure("Open log", reason))
         self._board.looked_at(job)
 
@@ -129,6 +133,7 @@ class Acts:
 
     def _change(self, name: str, *jobs: int) -> None:
         self._port.change(name, jobs)
+        self._board.mishap("")
         for job in jobs:
             self._board.looked_at(job)
 

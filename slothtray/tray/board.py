@@ -52,7 +52,7 @@ class Board:
 
     def looked_at(self, job: int | None) -> None:
         """The person has seen what there is to see of a job; None: all that there is."""
-        self._change(lambda notes: notes._replace(undelivered=_without(notes.undelivered, job), mishap=""))
+        self._change(lambda notes: notes._replace(undelivered=_without(notes.undelivered, job)))
 
     def clipping(self, clipping: menu.Clipping) -> None:
         """What is in the clipboard now."""

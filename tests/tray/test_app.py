@@ -158,6 +158,7 @@ def test_a_click_that_fails_is_told_by_menu_and_notification_until_one_works():
         shell.wait_for(lambda _, notes: notes.mishap == "Add from clipboard: the clipboard is empty")
         shell.click("Pause", Do("pause"))
         shell.wait_for(lambda _, notes: not notes.mishap)
+        until(lambda: app.notices)
         shell.quit()
 
     app = App(during, copied=refuse)
@@ -169,6 +170,7 @@ def test_a_log_that_the_desktop_cannot_open_after_all_is_told():
     def during(app, shell):
         shell.click("Open log", Do("open_log", (7,)))
         shell.wait_for(lambda _, notes: notes.mishap == "Open log: 7.log can't be opened: no program for it is installed")
+        until(lambda: app.notices)
         shell.quit()
 
     def fail_later(job, on_failure):
@@ -177,6 +179,23 @@ def test_a_log_that_the_desktop_cannot_open_after_all_is_told():
     app = App(during, open_log=fail_later)
     assert app.run() == 0
     assert [notice.title for notice in app.notices] == ["Open log"]
+
+
+@pytest.mark.race
+def test_a_log_that_could_not_be_opened_before_the_click_was_done_stays_told():
+    def during(app, shell):
+        shell.click("Open log", Do("open_log"))
+        shell.click("Copy command", Do("copy_command", ("make",)))
+        until(lambda: app.calls)
+        assert shell.shown[-1][1].mishap == "Open log: no program for it is installed"
+        shell.quit()
+
+    def copy(command):
+        app.calls.append(command)
+        app.shell.over.wait(LIMIT)  # until then, no click has worked after the one that failed
+
+    app = App(during, open_log=lambda _job, on_failure: on_failure("no program for it is installed"), copy=copy)
+    assert app.run() == 0
 
 
 # --- notifications ----------------------------------------------------------------------------------------------------
