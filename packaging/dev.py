@@ -49,7 +49,8 @@ def checks(venv: Venv, pytest_arguments: list[str]) -> list[Step]:
         check("ruff", "check"),
         check("mypy"),
         check("lint-imports", "--no-logo"),
-        check("pytest", *pytest_arguments),
+        # Most tests wait for a process; a file stays on one worker, as what it has made once serves all its tests.
+        check("pytest", "-n", str(2 * (os.cpu_count() or 1)), "--dist", "loadfile", *pytest_arguments),
     ]
 
 

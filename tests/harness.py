@@ -15,7 +15,7 @@ from slothtray.paths import Paths
 from slothtray.store.adding import NewJob
 
 PROGRAM = [sys.executable, "-m", "slothtray"]
-LIMIT = 20.0
+LIMIT = 30.0
 OBEDIENT = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
 """In front of a command: root, too, is stopped by a file's mode then."""
 
@@ -43,7 +43,7 @@ class Home:
         self.environment = {
             name: value
             for name, value in os.environ.items()
-            if name not in ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "SLOTHTRAY_HOME")
+            if name not in ("COLUMNS", "LINES", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "SLOTHTRAY_HOME")
         }
         self.environment.update(
             SLOTHTRAY_HOME=str(path), SLOTHTRAY_LOADAVG=str(self.loadavg), SHELL="/bin/sh", PYTHONWARNINGS="error"

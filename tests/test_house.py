@@ -294,6 +294,7 @@ def test_the_first_command_of_the_readme_runs_a_job_to_its_end(tmp_path):
 
 # --- test -------------------------------------------------------------------------------------------------------------
 
+IN_PARALLEL = ["-n", str(2 * os.cpu_count()), "--dist", "loadfile"]
 CHECKS = "sys.exit(dev.in_order(dev.checks(dev.Venv('.venv', dev.base_python()), ['-k', 'policy'])))"
 
 
@@ -301,7 +302,7 @@ def test_all_checks_run_in_order_and_pytest_gets_the_arguments(tiny):
     tiny.dev("run")
     ran = tiny.within(CHECKS)
     assert ran.returncode == 0
-    assert tiny.started() == [["ruff", "check"], ["mypy"], ["lint-imports", "--no-logo"], ["pytest", "-k", "policy"]]
+    assert tiny.started() == [["ruff", "check"], ["mypy"], ["lint-imports", "--no-logo"], ["pytest", *IN_PARALLEL, "-k", "policy"]]
     assert re.fullmatch(
         r"dev\.py: ruff [\d.]+ s, mypy [\d.]+ s, lint-imports [\d.]+ s, pytest [\d.]+ s", ran.stderr_text.splitlines()[-1]
     )

@@ -24,7 +24,7 @@ DUNST_RULES = "[urgent]\nmsg_urgency = critical\nset_category = critical\n"
 NOTIFICATIONS = "org.freedesktop.Notifications"
 
 
-def until(condition, limit=5.0):
+def until(condition, limit=20.0):
     """Wait for a condition to hold and return what it gave."""
     end = time.monotonic() + limit
     while not (value := condition()):

@@ -376,7 +376,7 @@ def gives_up_in_time(reason):
     before = time.monotonic()
     with pytest.raises(NotifyFailed, match=reason):
         yield
-    assert 0.25 <= time.monotonic() - before < 1
+    assert 0.25 <= time.monotonic() - before < 3
 
 
 def test_the_time_limit_is_three_seconds(notifier):

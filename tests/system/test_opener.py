@@ -87,7 +87,7 @@ def test_a_program_that_stays_is_not_waited_for_and_has_a_session_and_no_termina
     before = time.monotonic()
     with our_stdin_is_a_pipe():
         opener.system_opener().open(str(log))
-    assert time.monotonic() - before < 1
+    assert time.monotonic() - before < 5
     note = tmp_path / "pid"
     session.until(note.exists)
     pid = int(note.read_text())

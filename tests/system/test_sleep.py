@@ -91,7 +91,7 @@ def test_draining_never_blocks(logind, signals):
     before = time.monotonic()
     for _ in range(100):
         assert not source.drain()
-    assert time.monotonic() - before < 0.5
+    assert time.monotonic() - before < 5
 
 
 def test_no_system_bus_is_no_error(monkeypatch, tmp_path, signals):
@@ -124,7 +124,7 @@ def test_a_bus_that_does_not_answer_is_given_up(tmp_path, monkeypatch, answers):
         before = time.monotonic()
         with pytest.raises(BusUnavailable, match="the system bus does not answer"):
             sleep.Logind(timeout=0.2)
-        assert 0.2 <= time.monotonic() - before < 1
+        assert 0.2 <= time.monotonic() - before < 3
 
 
 def test_a_bus_that_dies_leaves_nothing_to_wait_on(system_bus, logind, signals):

@@ -15,7 +15,7 @@ pystray = shell._pystray()
 Icon = sni.icon_class(pystray)
 Item, Menu = pystray.MenuItem, pystray.Menu
 RED, GREEN, BLUE = ((255, 0, 0, 255), (0, 255, 0, 255), (0, 0, 255, 255))
-LIMIT = 5.0
+LIMIT = 20.0
 
 
 def picture(colour, size=64):

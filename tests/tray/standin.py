@@ -19,7 +19,7 @@ ITEM = "org.kde.StatusNotifierItem"
 MENU = "com.canonical.dbusmenu"
 PROPERTIES = "org.freedesktop.DBus.Properties"
 ITEM_PATH = "/StatusNotifierItem"
-LIMIT = 5.0
+LIMIT = 20.0
 
 
 class CallError(Exception):

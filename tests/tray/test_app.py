@@ -20,7 +20,7 @@ from slothtray.tray.app import GONE, Port, no_longer_true, run_app
 from slothtray.tray.menu import Clipping, Do
 from slothtray.tray.shell import NoTray
 
-LIMIT = 5.0
+LIMIT = 20.0
 DRIVER = Path(__file__).with_name("tray_driver.py")
 RUNNING = menu.STARTING._replace(face=Face.RUNNING, reason="")
 FAILED = Notice(12, "“make” failed", "exit 2", urgent=True, offers=("open_log", "retry"))
@@ -289,7 +289,7 @@ def test_a_clipboard_that_hangs_keeps_neither_the_menu_nor_other_clicks_waiting(
         begun = time.monotonic()
         for _ in range(100):
             shell.about_to_show()
-        assert time.monotonic() - begun < 0.1
+        assert time.monotonic() - begun < 2
         assert inside.wait(LIMIT)
         shell.click("Pause", Do("pause"))
         until(lambda: app.calls == [("pause", None)])

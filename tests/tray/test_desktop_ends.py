@@ -12,7 +12,7 @@ from system.session import StandIn, message_bus_in, screen, until
 
 from slothtray.tray.app import GONE
 
-LIMIT = 15.0
+LIMIT = 20.0
 LOGIN1 = "org.freedesktop.login1"
 OURS = "/org/freedesktop/login1/session/_32"
 PATIENT = 'until [ -e "$PWD/end" ]; do sleep 0.02; done; echo over'

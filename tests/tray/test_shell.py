@@ -13,7 +13,7 @@ from slothtray.tray import menu, shell
 from slothtray.tray.menu import Do, Entry
 from slothtray.tray.shell import NoTray, Shell
 
-LIMIT = 5.0
+LIMIT = 20.0
 IDLE = menu.STARTING._replace(reason="")
 
 

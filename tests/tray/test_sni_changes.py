@@ -159,14 +159,16 @@ def test_what_is_changed_before_the_menu_opens_is_in_it(panel, caplog, ask):
 
 
 def test_of_3000_changes_at_500_a_second_the_last_one_is_shown_and_few_are_told(panel):
-    with shown(Item(lambda _item: icon.title, None)) as icon:
+    titles = [""]
+    with shown(Item(lambda _item: titles[-1], None)) as icon:
         panel.item()
         panel.settled()
         begun = time.monotonic()
         pictures = [picture(colour) for colour in (RED, GREEN, BLUE)]
         for number in range(3000):
             icon.icon = pictures[number % 3]
-            icon.title = f"change {number}"
+            titles[:] = [f"change {number}"]
+            icon.title = titles[-1]
             icon.update_menu()
             if number % 5 == 0:
                 panel._serve(0)

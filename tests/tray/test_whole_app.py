@@ -24,7 +24,7 @@ from slothtray.tray import menu
 from slothtray.tray.app import run_app
 from slothtray.tray.menu import Do
 
-LIMIT = 15.0
+LIMIT = 20.0
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,7 @@ def test_opening_the_menu_never_waits_for_the_database(app, home):
             begun = time.monotonic()
             person.about_to_show()
             assert person.entry("true (done)")
-            assert time.monotonic() - begun < 0.05
+            assert time.monotonic() - begun < 2  # a look at the database would wait for as long as the lock is held
             person.click("Retry", Do("retry", (1,)))  # this one has to, on its own thread
             time.sleep(0.2)
             other.rollback()

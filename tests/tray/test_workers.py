@@ -8,7 +8,7 @@ from slothtray.model import Notice
 from slothtray.tray.menu import Do
 from slothtray.tray.workers import Background, Clicks, Telling
 
-LIMIT = 5.0
+LIMIT = 20.0
 FAILED = Notice(12, "“make” failed", "exit 2", urgent=True)
 
 

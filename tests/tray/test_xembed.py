@@ -12,7 +12,7 @@ from slothtray.tray import shell, xembed
 
 pystray = shell._pystray()
 Icon = xembed.icon_class(pystray)
-LIMIT = 5.0
+LIMIT = 20.0
 RED, GREEN = (255, 0, 0), (0, 255, 0)
 
 
