@@ -55,10 +55,10 @@ def test_case_32_the_load_with_its_figures_and_since_when(home):
 
 
 def test_case_32_the_next_attempt_and_when(running):
-    number = running.add("--attempts", "2", "exit 3")
-    eventually(lambda: "retry" in running.kinds(number), "the first attempt has failed")
+    number = running.add("--attempts", "4", "exit 3")
+    eventually(lambda: running.kinds(number).count("retry") == 3, "the third attempt has failed: 8 s to look at it")
     (line,) = why(running, number)
-    assert re.fullmatch(r"retry: attempt 2 in [\d.]+ s \(exit 3\), at \d\d:\d\d", line)
+    assert re.fullmatch(r"retry: attempt 4 in [\d.]+ s \(exit 3\), at \d\d:\d\d", line)
     assert gates(running, number) == ["retry"]
     running.run("cancel", str(number))
     assert why(running, number) == [f"Job {number} does not wait: it is cancelled (cancelled before it ran); `slothtray retry {number}` queues it again."]
