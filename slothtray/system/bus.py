@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["SESSION", "SYSTEM"]
+Kind = Literal["SESSION", "SYSTEM", "USER"]
+"""USER is the bus of the person's own systemd, which a session may or may not have for its own."""
 
 SIGNALS_KEPT = 200
 """Signals that wait to be asked for; of more the oldest are dropped."""
@@ -139,13 +140,13 @@ def time_left(deadline: float) -> float:
 
 def _address(kind: Kind) -> str:
     """Return where the bus listens. jeepney knows only the variable; a login without it still has the socket."""
-    variable = f"DBUS_{kind}_BUS_ADDRESS"
-    if kind == "SYSTEM" or os.environ.get(variable):
-        return kind
+    named = kind == "SYSTEM" or bool(os.environ.get("DBUS_SESSION_BUS_ADDRESS"))
     socket = os.path.join(os.environ.get("XDG_RUNTIME_DIR", ""), "bus")
-    if os.path.isabs(socket) and os.path.exists(socket):
+    if (kind == "USER" or not named) and os.path.isabs(socket) and os.path.exists(socket):
         return f"unix:path={socket}"
-    raise BusUnavailable(f"no session bus ({variable} is not set)")
+    if not named:
+        raise BusUnavailable("no session bus (DBUS_SESSION_BUS_ADDRESS is not set)")
+    return "SESSION" if kind == "USER" else kind
 
 
 def _connect(address: str, timeout: float) -> Any:

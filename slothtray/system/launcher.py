@@ -12,6 +12,7 @@ from collections.abc import Callable
 from slothtray.crashpoint import crash_point
 from slothtray.paths import Paths
 from slothtray.system import processes, records
+from slothtray.system.scope import Scopes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,16 +24,25 @@ STDERR_LIMIT = 1000
 
 
 class Attempt:
-    """A run that this app watches. ``record`` is None until it is over; ``ring`` is called from the waiter's thread then."""
+    """A run that this app watches. ``record`` is None until it is over; ``ring`` is called from the waiter's thread then.
+
+    ``before``: what that thread does with the supervisor's pid before it tells it what to do.
+    """
 
     def __init__(
-        self, run: str, look: int, process: "subprocess.Popen[bytes] | None", spec: bytes, ring: Callable[[], None]
+        self,
+        run: str,
+        look: int,
+        process: "subprocess.Popen[bytes] | None",
+        spec: bytes,
+        ring: Callable[[], None],
+        before: Callable[[int], object] = lambda _: None,
     ) -> None:
         self.run = run
         self.look = look
         self.record: RunRecord | None = None
         self.cancel_sent = False
-        self._process, self._spec, self._ring = process, spec, ring
+        self._process, self._spec, self._ring, self._before = process, spec, ring, before
         threading.Thread(target=self._wait, name=f"waiter {run}", daemon=True).start()
 
     @property
@@ -65,6 +75,7 @@ class Attempt:
 
     def _wait(self) -> None:
         if self._process is not None:
+            self._before(self._process.pid)
             self._send_spec(self._process)
             crash_point("spec sent")
         try:
@@ -92,7 +103,8 @@ class Launcher:
     A program that is missing or broken shows in the attempts, which end at once with its error; the app lives.
     """
 
-    def __init__(self, script: str | None = None) -> None:
+    def __init__(self, script: str | None = None, scopes: Scopes | None = None) -> None:
+        self._scopes = scopes or Scopes()
         path = script or os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "supervisor.py")
         # A venv's python may become another one under a running app; what it stands for now runs what was compiled for it.
         self._python = os.path.realpath(sys.executable)
@@ -108,8 +120,8 @@ class Launcher:
             self._problem = f"{path}: {error}"
             log.exception("the supervisor's program can't be used")
 
-    def launch(self, paths: Paths, run: str, spec: bytes, ring: Callable[[], None]) -> Attempt:
-        """Make the locked record, start a supervisor that inherits it, and watch it.
+    def launch(self, paths: Paths, run: str, spec: bytes, ring: Callable[[], None], grace: float = 0.0) -> Attempt:
+        """Make the locked record, start a supervisor that inherits it, and watch it. ``grace``: see ``scope.properties``.
 
         Raises OSError when the record can't be made (nothing was started, nothing is left). A supervisor that can't be started
         is an attempt that is over at once, without an S in its record.
@@ -131,7 +143,7 @@ class Launcher:
         finally:
             os.close(record)  # close, never unlock: the lock is the supervisor's now
         crash_point("record given away")
-        return Attempt(run, look, process, spec, ring)
+        return Attempt(run, look, process, spec, ring, lambda pid: self._scopes.move(run, pid, grace))
 
     def adopt(self, paths: Paths, run: str, ring: Callable[[], None]) -> Attempt | None:
         """Watch a run that an earlier app started; None when its record is gone."""

@@ -142,7 +142,10 @@ class Dunst:
 
 
 class StandIn:
-    """A service on a bus, in a thread: ``answers`` maps a method to a function of its arguments; None as an answer is silence."""
+    """A service on a bus, in a thread: ``answers`` maps a method to a function of its arguments.
+
+    None as an answer is silence, ("error",) or ("error", NAME) a refusal.
+    """
 
     def __init__(self, bus, name, answers):
         self.connection = bus.connection()
@@ -170,8 +173,8 @@ class StandIn:
         member = message.header.fields[HeaderFields.member]
         self.calls.append((member, message.body))
         answer = self._answers.get(member, lambda *_: ("error",))(*message.body)
-        if answer == ("error",):
-            self.connection.send(new_error(message, "org.example.Error.No", "s", ("not\ntoday",)))
+        if answer is not None and answer[0] == "error":
+            self.connection.send(new_error(message, *(answer[1:] or ("org.example.Error.No",)), "s", ("not\ntoday",)))
         elif answer is not None:
             self.connection.send(new_method_return(message, *answer))
 
