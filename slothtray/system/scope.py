@@ -1,6 +1,8 @@
 """A scope of systemd's user manager for each supervisor, so that what ends the app's own unit does not end the job (DESIGN 4).
 
-Only where the app itself lives under that manager: a session that was not begun by systemd ends nobody's jobs, and is left alone.
+Only where the app itself lives under that manager: elsewhere no unit's end takes the job along, and no bus is touched. The move
+takes systemd 3.4 ms and makes a job start 9 ms later, 49 instead of 40 ms after its add (measured by
+tests/desktop/user_manager.py).
 """
 
 import logging
