@@ -24,13 +24,13 @@ def _send(paths: Paths, message: bytes | None) -> bool:
     if sys.platform == "win32":
         return _send_udp(paths, message)
     try:
-        folder = os.open(paths.home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        pinned = _pinned(paths)
     except OSError:
         return False
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as button:
             button.setblocking(False)
-            button.connect(address(folder, paths))
+            button.connect(f"/proc/self/fd/{pinned}" if sys.platform == "linux" else paths.bell)
             if message is not None:
                 button.send(message)
     except BlockingIOError:
@@ -38,12 +38,22 @@ def _send(paths: Paths, message: bytes | None) -> bool:
     except OSError:
         return False
     finally:
-        os.close(folder)
+        os.close(pinned)
     return True
 
 
+def _pinned(paths: Paths) -> int:
+    """The bell itself, by which it is reached whatever its path's length (a socket's may have 108 bytes only).
+
+    No link is followed: it would have us believe that an app runs, and ring at somebody else's.
+    """
+    if sys.platform == "linux":
+        return os.open(paths.bell, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    return os.open(paths.home, os.O_RDONLY | os.O_CLOEXEC)
+
+
 def address(folder: int, paths: Paths) -> str:
-    """The bell's address by an open descriptor of its folder: a socket's path may have 108 bytes only."""
+    """Where the bell is hung, by an open descriptor of its folder."""
     return f"/proc/self/fd/{folder}/bell" if sys.platform == "linux" else paths.bell
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import select
 import signal
+import stat
 import sys
 import time
 
@@ -335,7 +336,12 @@ def become_job(spec: "dict[str, Any]", parent: int, errors: int) -> "NoReturn":
 
 def connect_output(spec: "dict[str, Any]") -> None:
     """Standard input from nowhere; output straight to the log file: through a pipe it would die with the app."""
-    log = os.open(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    log = os.open(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    status = os.fstat(log)  # no link is followed, no pipe waited for, as in slothtray.private
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+        raise OSError(f"{spec['log']} is not a plain file of ours")
+    os.fchmod(log, 0o600)  # whatever our umask is
+    os.set_blocking(log, True)
     if spec["header"]:
         os.write(log, spec["header"].encode())
     nothing = os.open(os.devnull, os.O_RDONLY)

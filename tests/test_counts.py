@@ -161,7 +161,7 @@ def test_a_claim_looks_at_no_more_rows_with_a_hundred_thousand_deferred_jobs_tha
 
 ADD_IMPORTS = {
     *("slothtray", "slothtray.__main__", "slothtray.actions", "slothtray.bell", "slothtray.clock", "slothtray.durations"),
-    *("slothtray.environment", "slothtray.errors", "slothtray.paths", "slothtray.states"),
+    *("slothtray.environment", "slothtray.errors", "slothtray.paths", "slothtray.private", "slothtray.states"),
     *("slothtray.cli", "slothtray.cli.commands", "slothtray.cli.commands.add", "slothtray.cli.main", "slothtray.cli.parser"),
     *("slothtray.cli.streams", "slothtray.cli.table"),
     *("slothtray.store", "slothtray.store.adding", "slothtray.store.changes", "slothtray.store.claim", "slothtray.store.connection"),

@@ -30,10 +30,12 @@ def defect(error: Exception, paths: "Paths") -> SlothtrayError:
     import time
     import traceback
 
+    from slothtray import private
+
     what = f"this is a defect of slothtray ({type(error).__name__}: {error})"
     lines = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {sys.argv[1:2]}\n" + "".join(traceback.format_exception(error))
     try:
-        descriptor = os.open(paths.app_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = private.open_file(paths.app_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     except OSError:
         return SlothtrayError(what)
     with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:

@@ -8,6 +8,7 @@ import contextlib
 import os
 import re
 
+from slothtray import private
 from slothtray.config.keys import KEYS, Config, Value, field_of
 from slothtray.config.reading import load, parse, read
 from slothtray.config.statements import comment_of, find, lines_of
@@ -100,8 +101,7 @@ def ensure(path: str) -> None:
     with _telling(path):
         folder = os.path.dirname(path)
         if not os.path.isdir(folder):
-            os.makedirs(folder, exist_ok=True)
-            os.chmod(folder, 0o700)
+            private.make_folder(folder)
         fresh = _write_beside(path, template(), 0o600)
         try:
             os.link(fresh, path)  # fails when somebody else was quicker, which is as good

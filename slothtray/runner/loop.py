@@ -38,13 +38,17 @@ class Loop:
         self._trouble = 0
         with ExitStack() as undo:
             undo.callback(sleep.close)
-            folder.prepare(paths)
+            problem = folder.prepare(paths)
             self._lock = folder.FolderLock(paths)
             undo.callback(self._lock.release)
             self._bell = Doorbell(paths)
             undo.callback(self._bell.close)
             self.runner = Runner(paths, settings, folder.machine_id(), self._bell.press, tell, clock)
             undo.pop_all()
+        if problem:
+            log.warning("%s", problem)
+            if tell.trouble:
+                tell.trouble(problem)
 
     def stop(self) -> None:
         """End ``run()`` at once. From any thread, or from a signal handler."""

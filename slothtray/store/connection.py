@@ -1,9 +1,9 @@
 """One SQLite connection with the settings that keep an acknowledged job through a power cut (DESIGN 5), and its errors as ours."""
 
-import errno
 import os
 import sqlite3
 
+from slothtray import private
 from slothtray.errors import DatabaseBusy, StorageError
 
 TYPE_CHECKING = False
@@ -129,35 +129,25 @@ class Transaction:
 def create_private(path: str) -> None:
     """Make the folder (0700) and an empty file (0600) whatever the umask is, unless they exist.
 
-    The file is never opened otherwise: closing any descriptor of it would drop SQLite's own locks in this process.
+    The file is never opened otherwise: closing any descriptor of it would drop SQLite's own locks in this process. SQLite itself
+    would follow a link there, and wait for a pipe.
     """
     try:
-        make_private_folder(os.path.dirname(path))
-        if os.path.lexists(path):
+        private.make_folder(os.path.dirname(path))
+        private.is_file(path + "-journal")
+        if private.is_file(path):
             return
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         return
+    except private.Odd as error:
+        raise StorageError(f"{error.filename} can't be used: {error.strerror}", "choose another folder with --home DIR") from error
     except OSError as error:
         raise unusable(os.path.dirname(path), error) from error
     try:
         os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)
-
-
-def make_private_folder(path: str) -> None:
-    """Make a folder with mode 0700 under any umask; one that exists is left as it is. Raises OSError."""
-    if os.path.isdir(path):
-        return
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.mkdir(path, 0o700)
-    except FileExistsError:
-        if not os.path.isdir(path):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
-    else:
-        os.chmod(path, 0o700)
 
 
 def unusable(folder: str, error: OSError) -> StorageError:

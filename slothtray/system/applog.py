@@ -3,13 +3,12 @@
 import logging
 import logging.handlers
 import os
+from io import TextIOWrapper
 
+from slothtray import private
 from slothtray.paths import Paths
 from slothtray.system import folder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from io import TextIOWrapper
+from slothtray.text import clean
 
 SIZE, KEPT = 1_000_000, 2
 
@@ -17,10 +16,8 @@ SIZE, KEPT = 1_000_000, 2
 def set_up(paths: Paths) -> None:
     """Send all logging to ``app.log``. Raises ``StorageError`` when the folder can't be used."""
     folder.prepare(paths)
-    descriptor = os.open(paths.app_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    os.close(descriptor)
     handler = _Private(paths.app_log, maxBytes=SIZE, backupCount=KEPT, encoding="utf-8", errors="backslashreplace")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(Harmless("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger("slothtray")
     root.setLevel(logging.INFO)
     root.addHandler(handler)
@@ -28,9 +25,21 @@ def set_up(paths: Paths) -> None:
 
 
 class _Private(logging.handlers.RotatingFileHandler):
-    """Makes its files 0600 whatever the umask is."""
+    """Its files are their owner's alone, and nothing else is written to in their place."""
 
-    def _open(self) -> "TextIOWrapper":
-        stream = super()._open()
-        os.fchmod(stream.fileno(), 0o600)
-        return stream
+    def _open(self) -> TextIOWrapper:
+        descriptor = private.open_file(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        return TextIOWrapper(open(descriptor, "ab"), self.encoding, self.errors)
+
+
+class Harmless(logging.Formatter):
+    """A line stays one, and nothing in it moves the terminal that shows the file: other programs' words get into messages."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record's line, then its traceback, if it has one."""
+        return "\n".join(line if line.isprintable() else clean(line) for line in super().format(record).split("\n"))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        """Its line."""
+        record.message = clean(record.message)
+        return super().formatMessage(record)

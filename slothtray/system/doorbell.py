@@ -5,6 +5,7 @@ import socket
 import sys
 
 from slothtray import bell
+from slothtray.errors import StorageError
 from slothtray.paths import Paths
 
 
@@ -56,6 +57,8 @@ def _bind(paths: Paths) -> socket.socket:
         os.unlink(paths.bell)  # left behind by a SIGKILL; the runner's lock says that nobody listens on it
     except FileNotFoundError:
         pass
+    except OSError as error:
+        raise StorageError(f"{paths.bell} can't be used: {error.strerror or error}", "take it away") from error
     if sys.platform == "win32":
         return _bind_udp(paths)
     made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -2,37 +2,65 @@
 
 import errno
 import os
+import stat
 import sys
 import time
 
+from slothtray import private
 from slothtray.errors import FolderBusy, StorageError
 from slothtray.paths import Paths
 
 PATIENCE = 2.0
 """Seconds an app tries for the lock: an app that was just ended may need a moment to be gone."""
+PID_DIGITS = 20
 
 
-def prepare(paths: Paths) -> None:
-    """Make the folder and the folders in it, 0700 under any umask. Raises ``StorageError``."""
-    for path in (paths.home, paths.runs, paths.logs, paths.backups):
-        try:
-            _make(path)
-        except OSError as error:
-            raise StorageError(
-                f"the queue folder {paths.home} can't be used: {error.strerror or error}", "choose another with --home DIR"
-            ) from error
+def prepare(paths: Paths) -> str:
+    """Make the folder and the folders in it, 0700 under any umask; take from others what they may do in older ones of ours.
 
-
-def _make(path: str) -> None:
-    """Make one folder and what is above it. It may be there, or another program may be making it just now."""
+    What is left of that to tell the person: "" for nothing. Raises ``StorageError``; also where the folder is somebody else's:
+    an app of root's would run for root what another user has put there.
+    """
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.mkdir(path, 0o700)
-    except FileExistsError:
-        if not os.path.isdir(path):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
-    else:
-        os.chmod(path, 0o700)
+        for path in (paths.home, paths.runs, paths.logs, paths.backups):
+            private.make_folder(path)
+            _check_owner(path)
+        return _tighten(paths)
+    except OSError as error:
+        reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename not in (None, paths.home) else "")
+        raise StorageError(f"the queue folder {paths.home} can't be used: {reason}", "choose another with --home DIR") from error
+
+
+def _check_owner(path: str) -> None:
+    """Stricter than ``private.make_folder`` is with root."""
+    owner, user = os.stat(path).st_uid, private.user()
+    if owner != user:
+        told = f"it belongs to {private.user_name(owner)}, and jobs would run as {private.user_name(user)}"
+        raise PermissionError(errno.EPERM, told, path)
+
+
+def _tighten(paths: Paths) -> str:
+    """A queue folder is its owner's alone; one that is other things too (``--home .``, ``--home /tmp``) keeps its mode."""
+    for path in (paths.runs, paths.logs, paths.backups):
+        if _mode(path) & 0o077:
+            os.chmod(path, 0o700)
+    mode = _mode(paths.home)
+    if mode & 0o077 and not mode & stat.S_ISVTX and not _strangers(paths):
+        os.chmod(paths.home, 0o700)
+    elif mode & 0o022:
+        return f"others may write in the queue folder {paths.home} (mode {mode:04o}), and so run commands as you: `chmod go-w` it"
+    return ""
+
+
+def _strangers(paths: Paths) -> set[str]:
+    """What is in the folder and none of ours."""
+    ours = {os.path.basename(path) for path in (paths.runs, paths.logs, paths.backups, paths.bell, paths.lock)}
+    kinds = tuple(os.path.basename(path) for path in (paths.database, paths.app_log, paths.config))
+    return {name for name in os.listdir(paths.home) if name not in ours and not name.startswith(kinds)}
+
+
+def _mode(path: str) -> int:
+    return stat.S_IMODE(os.stat(path).st_mode)
 
 
 class FolderLock:
@@ -40,7 +68,7 @@ class FolderLock:
 
     def __init__(self, paths: Paths, patience: float = PATIENCE) -> None:
         try:
-            self._descriptor = os.open(paths.lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            self._descriptor = private.open_file(paths.lock, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise StorageError(f"{paths.lock} can't be used: {error.strerror or error}", "check the folder's owner") from error
         deadline = time.monotonic() + patience
@@ -65,8 +93,8 @@ class FolderLock:
 def holder_of(paths: Paths) -> int | None:
     """The pid of the app that last took the folder, as it wrote it; None when none did or it ended in order."""
     try:
-        with open(paths.lock, encoding="ascii") as file:
-            return int(file.read())
+        with open(private.open_file(paths.lock, os.O_RDONLY), encoding="ascii") as file:
+            return int(file.read(PID_DIGITS))
     except (OSError, ValueError):
         return None
 

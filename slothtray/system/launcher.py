@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 
+from slothtray import private
 from slothtray.crashpoint import crash_point
 from slothtray.paths import Paths
 from slothtray.system import processes, records
@@ -151,8 +152,7 @@ class Launcher:
         return None if look is None else Attempt(run, look, None, b"", ring)
 
     def _spawn(self, paths: Paths, run: str, record: int) -> "subprocess.Popen[bytes] | None":
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        stderr = os.open(paths.run_stderr(run), flags, 0o600)
+        stderr = private.open_file(paths.run_stderr(run), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         inherited = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "SLOTHTRAY_CRASH") if name in os.environ}
         try:
             if self._problem:
@@ -199,7 +199,7 @@ def compiled(source: str, path: str) -> int:
 def stderr_of(paths: Paths, run: str) -> str:
     """The last line of what a supervisor itself had to say; "" when nothing."""
     try:
-        with open(paths.run_stderr(run), "rb") as file:
+        with open(private.open_file(paths.run_stderr(run), os.O_RDONLY), "rb") as file:
             file.seek(max(0, os.path.getsize(paths.run_stderr(run)) - STDERR_LIMIT))
             lines = file.read(STDERR_LIMIT).decode(errors="replace").split("\n")
     except OSError:

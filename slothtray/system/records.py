@@ -9,6 +9,7 @@ import json
 import os
 import time
 
+from slothtray import private
 from slothtray.crashpoint import crash_point
 from slothtray.model import JobProcess, Result, RunRecord, Started
 
@@ -70,10 +71,13 @@ def sync_folder(path: str) -> None:
 
 
 def open_for_look(path: str) -> int | None:
-    """A descriptor of one's own to look at the record or wait for its lock; None when there is no record."""
+    """A descriptor of one's own to look at the record or wait for its lock; None when there is no record.
+
+    What is there but no record of ours (a link, a pipe) is none either: its run is looked for by its cookie.
+    """
     try:
-        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
+        return private.open_file(path, os.O_RDONLY)
+    except (FileNotFoundError, private.Odd):
         return None
 
 

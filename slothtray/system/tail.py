@@ -3,13 +3,15 @@
 import os
 import re
 
+from slothtray import private
+
 BLOCK = 65536
 
 
 def last_bytes(path: str, size: int = BLOCK) -> bytes:
     """The last ``size`` bytes of a file at most; b"" when there is none."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = private.open_file(path, os.O_RDONLY)
     except OSError:
         return b""
     try:
@@ -27,7 +29,7 @@ _BREAK = re.compile(rb"\r(?!\n)|\n")
 
 def place_of_last(path: str, count: int) -> int:
     """Where the last ``count`` lines of a file begin. Reads backwards, block by block; raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = private.open_file(path, os.O_RDONLY)
     try:
         size = os.fstat(descriptor).st_size
         if count <= 0:

@@ -216,7 +216,7 @@ def test_the_whole_job_is_given_to_the_editor_as_toml_and_closing_it_unchanged_c
     number = idle.add("-p", "2", "-t", "12d", "--attempts", "3", "--label", "l", "--once", "--at", at, "--expires", "2d", odd)
     done = idle.run("edit", str(number), env=editor(idle, tmp_path, f'cp "$1" "{tmp_path}/seen"; ls -ld "$(dirname "$1")" "$1"'))
     assert done.stdout.endswith("nothing was changed\n")
-    assert re.findall("^(..........)", done.stdout, re.MULTILINE)[:2] == ["drwx------", "-rw-r--r--"]
+    assert re.findall("^(..........)", done.stdout, re.MULTILINE)[:2] == ["drwx------", "-rw-------"]
     seen = tomllib.loads((tmp_path / "seen").read_text())
     assert at < seen.pop("expires") < "9"
     limits = {"priority": 2, "max_runtime": "12d", "attempts": 3, "once": True, "not_before": at}

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 
-from slothtray import actions
+from slothtray import actions, private
 from slothtray.cli import jobfile
 from slothtray.cli.commands.add import check_times, not_before
 from slothtray.cli.parser import Parsed
@@ -114,7 +114,7 @@ def _in_editor(paths: Paths, job: Job) -> bool:
 def _edited(text: str, path: str) -> str:
     """Let the person's editor loose on a text. ``Refused`` when there is none or it fails."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    with open(path, "w", encoding="utf-8") as file:
+    with open(private.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
         file.write(text)
     # A Ctrl-C in the editor is the editor's. A handler, other than ignoring it, is not inherited.
     before = signal.signal(signal.SIGINT, lambda *_: None)

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from slothtray import actions, bell
+from slothtray import actions, bell, private
 from slothtray.cli.parser import Parsed
 from slothtray.cli.render import PLAIN, wants_colour
 from slothtray.cli.streams import tell
@@ -55,7 +55,7 @@ def _check(parsed: Parsed, lines: int | None) -> None:
 
 
 def _must_exist(paths: Paths, job: Job) -> None:
-    if not os.path.exists(paths.log(job.id)):
+    if not private.is_file(paths.log(job.id)):
         hint = f"`slothtray log -f {job.id}` waits for it" if job.state not in FINISHED else ""
         raise Refused(f"job {job.id} has written nothing ({job.state})", hint)
 
@@ -68,7 +68,7 @@ def _print_or_open(parsed: Parsed, path: str, lines: int | None) -> None:
 
 
 def _from(path: str, place: int) -> Iterator[bytes]:
-    with open(path, "rb") as file:
+    with open(private.open_file(path, os.O_RDONLY), "rb") as file:
         file.seek(place)
         while chunk := file.read(CHUNK):
             yield chunk
@@ -77,11 +77,11 @@ def _from(path: str, place: int) -> Iterator[bytes]:
 def _followed(queue: Queue, paths: Paths, number: int, lines: int | None) -> Iterator[bytes]:
     """What is there (its last ``lines``), then what comes, until the job is over; an empty piece where there is a pause."""
     path, told = paths.log(number), False
-    place = tail.place_of_last(path, lines) if lines is not None and os.path.exists(path) else 0
+    place = tail.place_of_last(path, lines) if lines is not None and private.is_file(path) else 0
     while True:
         # The state first: what a job that is over has written is all there by then.
         job = person.find(queue.database, number)
-        for data in _from(path, place) if os.path.exists(path) else ():
+        for data in _from(path, place) if private.is_file(path) else ():
             place += len(data)
             yield data
         if job.state in FINISHED:
