@@ -178,7 +178,7 @@ def job_text(
         ("state", f"{job.state}: {what}" if (what := what_of(job, now, reason, usual)) else job.state),
         ("hint", hint(job)),
         ("command", clean(job.command)),
-        ("label", job.label),
+        ("label", clean(job.label) if job.label else None),
         ("folder", clean(job.cwd)),
         ("priority", job.priority),
         ("attempts", f"{job.attempts}" + (f" of {job.max_attempts}" if job.max_attempts else "")),
@@ -190,7 +190,7 @@ def job_text(
         ("log", clean(paths.log(job.id))),
     ]
     lines = [f"{name + ':':<14} {value}" for name, value in facts if value is not None]
-    lines += ["", *(f"{local(event.at)}  {event.kind}  {clean(event.detail)}".rstrip() for event in events)]
+    lines += ["", *(f"{local(event.at)}  {clean(event.kind)}  {clean(event.detail)}".rstrip() for event in events)]
     return "\n".join(lines)
 
 

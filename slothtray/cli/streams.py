@@ -43,6 +43,15 @@ def tell(words: str) -> None:
         drop(sys.stderr)
 
 
+def show_path(path: str) -> None:
+    """Answer with a path: byte for byte into a pipe; to a terminal what may be shown of it."""
+    if not path.isprintable() and sys.stdout.isatty():
+        from slothtray.text import clean
+
+        path = clean(path)
+    print(path)
+
+
 def drop(stream: "TextIO") -> None:
     """Send what is still to be written nowhere: Python would complain once more when it flushes at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

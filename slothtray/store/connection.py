@@ -31,6 +31,9 @@ class Database:
             # EXTRA also syncs the folder after the journal's end, without which a commit can be undone by one.
             self._connection.execute("PRAGMA journal_mode=TRUNCATE").fetchall()
             self._connection.execute("PRAGMA synchronous=EXTRA")
+            # What was edited away or pruned is overwritten: a password in a command, once noticed, can be got rid of. Debian's
+            # SQLite does so by itself.
+            self._connection.execute("PRAGMA secure_delete=ON")
         except sqlite3.Error as error:
             raise explain(error, path) from error
 

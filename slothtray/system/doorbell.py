@@ -17,8 +17,11 @@ class Doorbell:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
+        try:
+            self._socket = _bind(paths)
+        except OSError as error:
+            raise StorageError(f"{paths.bell} can't be used: {error.strerror or error}", "check its folder") from error
         self._inside, self._button = socket.socketpair()
-        self._socket = _bind(paths)
         for end in (self._socket, self._inside, self._button):
             end.setblocking(False)
 
@@ -57,15 +60,16 @@ def _bind(paths: Paths) -> socket.socket:
         os.unlink(paths.bell)  # left behind by a SIGKILL; the runner's lock says that nobody listens on it
     except FileNotFoundError:
         pass
-    except OSError as error:
-        raise StorageError(f"{paths.bell} can't be used: {error.strerror or error}", "take it away") from error
     if sys.platform == "win32":
         return _bind_udp(paths)
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     folder = os.open(paths.home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
         made.bind(bell.address(folder, paths))
         os.chmod(paths.bell, 0o600)
+    except OSError:
+        made.close()
+        raise
     finally:
         os.close(folder)
     return made

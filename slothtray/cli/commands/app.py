@@ -29,7 +29,7 @@ def run(parsed: Parsed, paths: Paths) -> int:
     """Run the tray and the queue under it until Quit."""
     del parsed
     applog.set_up(paths)
-    print(f"slothtray runs the queue in {paths.home}", file=sys.stderr)
+    print(f"slothtray runs the queue in {clean(paths.home)}", file=sys.stderr)
 
     def make_runner(on_snapshot: "Callable[[Snapshot], None]", on_notice: "Callable[[Notice], None]") -> LoopThread:
         tell = Tell(snapshot=on_snapshot, notice=on_notice)

@@ -7,6 +7,7 @@ from slothtray import bell
 from slothtray.cli import settings
 from slothtray.cli.complain import report
 from slothtray.cli.parser import Parsed
+from slothtray.cli.streams import show_path
 from slothtray.config import KEYS, Reading, editing
 from slothtray.config.values import as_words
 from slothtray.errors import ConfigError, StorageError, Usage
@@ -52,7 +53,7 @@ def _one(paths: Paths, name: str, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"version": 1, "problem": reading.problem or None, "key": _key_json(name, reading, paths)}))
         return 2 if reading.problem else 0
-    print(as_words(_written(name, reading)))
+    print(clean(as_words(_written(name, reading))))
     return _problem(reading)
 
 
@@ -67,7 +68,10 @@ def _set(paths: Paths, name: str, words: list[str]) -> int:
 def _path(paths: Paths, *, as_json: bool) -> int:
     with contextlib.suppress(StorageError):  # what is asked for is the path; an editor will tell why it can't write there
         editing.ensure(paths.config)
-    print(json.dumps({"version": 1, "path": paths.config}) if as_json else paths.config)
+    if as_json:
+        print(json.dumps({"version": 1, "path": paths.config}))
+    else:
+        show_path(paths.config)
     return 0
 
 

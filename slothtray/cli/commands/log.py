@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from slothtray import actions, bell, private
 from slothtray.cli.parser import Parsed
 from slothtray.cli.render import PLAIN, wants_colour
-from slothtray.cli.streams import tell
+from slothtray.cli.streams import show_path, tell
 from slothtray.durations import parse_id
 from slothtray.errors import Refused, Usage
 from slothtray.model import FINISHED, Job, State
@@ -30,7 +30,7 @@ def run(parsed: Parsed, paths: Paths) -> int:
     try:
         job = person.find(queue.database, number)
         if parsed.flag("path"):
-            print(paths.log(number))
+            show_path(paths.log(number))
             return 0
         if parsed.flag("follow"):
             _print(_followed(queue, paths, number, lines))

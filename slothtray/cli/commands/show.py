@@ -100,7 +100,7 @@ def _heading(queue: Queue, said: status.Status | None, now: float) -> str:
     counts = reading.counts(queue.database)
     state = _state(queue, counts, said, now)
     pause = status.pause_of(queue.database, now)
-    reason = NO_APP if said is None else said.reason or ""
+    reason = NO_APP if said is None else clean(said.reason or "")
     words = [state.capitalize() + (f" ({reason})" if reason else "")]
     if pause is not None and state != "paused":
         words.append("paused")
