@@ -298,3 +298,18 @@ def own_load(before: float, tasks: int, seconds: float) -> float:
 def measured(one: float, own: float, ceiling: float | None) -> Load:
     """The gate's figures. What our own job put there is not held against the next one."""
     return Load(one, own, max(0.0, one - own), ceiling)
+
+
+# --- what is forgotten ------------------------------------------------------------------------------------------------------
+
+FORGET_EVERY = 86400.0
+
+
+def forget_before(wall: float, elapsed: float, last: float | None, after: float | None) -> float | None:
+    """Jobs that ended before this wall time are forgotten now; None: not now.
+
+    ``last``: the time elapsed when that was last done in this boot (None: not yet). ``after``: seconds, None is never.
+    """
+    if after is None or (last is not None and elapsed - last < FORGET_EVERY):
+        return None
+    return wall - after

@@ -90,6 +90,7 @@ WORK = {
     "held": lambda database: reading.held(database, 10),
     "first delayed": reading.first_delayed,
     "how many": lambda database: reading.how_many(database, reading.Wanted()),
+    "forget some": lambda database: pruning.remove(database, pruning.some_old(database, NOW, 20)),
     "prune nothing": lambda database: pruning.old(database, 1.0, failed=True),
     "ahead of": lambda database: reading.ahead_of(database, due(database), NOW),
     "unfinished ids": reading.unfinished_ids,
@@ -190,7 +191,7 @@ def test_a_whole_step_of_the_runner_takes_no_longer(databases, tmp_path, counter
     for name in ("small", "finished", "deferred"):
         paths, clock = copy_of(databases, name, tmp_path), ManualClock(NOW)
         shown = []
-        settings = Watched(paths.config, defaults(), {"ceiling": None, "cooldown": 0.0})
+        settings = Watched(paths.config, defaults(), {"ceiling": None, "cooldown": 0.0, "prune_after": None})
         runner = Runner(paths, settings, "machine", lambda: None, Tell(shown.append), clock, NoStart())
         if paused:
             with runner.queue.database.write():

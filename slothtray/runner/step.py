@@ -10,24 +10,22 @@ from slothtray.clock import Clock
 from slothtray.config import Config, Watched
 from slothtray.crashpoint import crash_point
 from slothtray.errors import DatabaseBusy
-from slothtray.model import Job, Load, Notice, Snapshot, State
+from slothtray.model import Job, Notice, Snapshot, State
 from slothtray.paths import Paths
 from slothtray.policy import Gates, Instant, Verdict, Wait
 from slothtray.runner import settle, spec, storage, telling
+from slothtray.runner.loadwatch import LoadWatch, own_of_last_runner
+from slothtray.runner.upkeep import Forgetting, LogCap
 from slothtray.runner.watch import ClockWatch
 from slothtray.store import Queue, claim, reading, status
 from slothtray.store.changes import note
-from slothtray.system import processes, records
 from slothtray.system.launcher import Attempt, Launcher
-from slothtray.system.load import OwnLoad
 from slothtray.text import duration_words
 
 log = logging.getLogger(__name__)
 
 FLOOR = 60.0
 """Seconds between two looks when nothing is to be expected: one a minute, in case a ring or a wake was not heard."""
-LOAD_SAMPLE = 5.0
-"""Seconds between two samples of our own load while a job runs: as often as the kernel takes its own."""
 STORAGE_RETRY = 5.0
 CANCEL_RETRY = 0.5
 """Seconds until a cancel that could not be passed on is tried again: an adopted run has no pipe that tells of its J."""
@@ -70,10 +68,9 @@ class Runner:
         self._attempt: Attempt | None = None
         self._untold = ""  # the run that was adopted and is to have its event yet
         self._unrecorded = ""  # the run that was claimed and could not have a record
-        self._own = self._own_of_last_runner()
+        self._loads = LoadWatch(own_of_last_runner(self._database, self._boot))
+        self._logs, self._forgetting = LogCap(paths), Forgetting(paths, self._database)
         self._database.set_patience(patience)  # till here as long as a command would wait: now there is a select to go back to
-        self._load: Load | None = None
-        self._load_since: float | None = None
         self._woke_at = self._ended_at = float("-inf")
         self._storage = ""
         self._said: tuple[object, ...] = ()
@@ -101,6 +98,7 @@ class Runner:
         self._bulletin.flush(self.config, self.clock.wall(), self.clock.awake(), self._absence)
         self._absence = ""
         self._say(job, wait)
+        self._forgetting.look(self.config, self.clock.wall(), self.clock.elapsed())
         return self._until_next(job, wait)
 
     def started_fileno(self) -> int | None:
@@ -119,13 +117,6 @@ class Runner:
     def close(self) -> None:
         """Give the database back. A running job goes on under its supervisor."""
         self.queue.close()
-
-    def _own_of_last_runner(self) -> OwnLoad:
-        """What an earlier runner of this boot knew of its own load: a restart must not hold our own job against us."""
-        known = status.own_load_of(self._database)
-        if known is None or known[2] != self._boot:
-            return OwnLoad()
-        return OwnLoad(known[0], known[1])
 
     # --- config ---------------------------------------------------------------------------------------------------------------
 
@@ -157,6 +148,8 @@ class Runner:
             with self._database.write():
                 note(self._database, None, now, "slept", duration_words(self._slept))
             self._slept = 0.0
+        if self._stepped:
+            self._forgetting.postpone(self.clock.elapsed())
         if (self._stepped or self._first) and reading.late_backoff_exists(self._database, now):
             with self._database.write():
                 claim.clamp_backoff(self._database, now)
@@ -212,6 +205,7 @@ class Runner:
             crash_point("adopted")
             if self._tell.started:
                 self._tell.started(job)
+        self._logs.look(job.id, self.config.log_cap, self.clock.awake())
         if job.cancel_requested and not attempt.cancel_sent:
             crash_point("cancelling")
             attempt.cancel()
@@ -220,6 +214,7 @@ class Runner:
     def _end(self, job: Job, change: policy.Change, *, began: bool) -> None:
         """Write how a run ended; only then is it forgotten here, so a busy database just means doing all this again."""
         now = self.clock.wall()
+        self._logs.look(job.id, self.config.log_cap, self.clock.awake())
         with self._database.write():
             current = claim.get(self._database, job.id)
             if current is not None and current.cancel_requested:
@@ -260,7 +255,7 @@ class Runner:
         now = self.clock.wall()
         outlook = reading.outlook(self._database, now)
         if not outlook.due and not outlook.start_now:
-            self._load, self._load_since = None, None
+            self._loads.forget()
             return None, None
         waits = policy.waits(Instant(now, self.clock.awake()), self._gates(now))
         if waits and not outlook.start_now:
@@ -269,7 +264,7 @@ class Runner:
 
     def _gates(self, now: float) -> Gates:
         pause = status.pause_of(self._database, now)
-        self._measure(now)
+        self._loads.measure(self.config.ceiling, now, self.clock.awake())
         if self._storage:
             self._storage = storage.why_no_record(self.paths)
         return Gates(
@@ -278,15 +273,9 @@ class Runner:
             settle_until=self._woke_at + self.config.settle,
             cooldown_until=self._ended_at + self.config.cooldown,
             storage=self._storage,
-            load=self._load,
-            load_since=self._load_since,
+            load=self._loads.load,
+            load_since=self._loads.since,
         )
-
-    def _measure(self, now: float) -> None:
-        self._own.sample(0, self.clock.awake())
-        self._load = self._own.measure(self.config.ceiling)
-        high = self._load.ceiling is not None and self._load.foreign >= self._load.ceiling
-        self._load_since = (self._load_since or now) if high else None
 
     def _claim_and_launch(self, *, only_start_now: bool) -> Job | None:
         token = os.urandom(4).hex()
@@ -343,7 +332,7 @@ class Runner:
             written = self._write_status(state, wait, now)
             self._said, self._said_at = fresh if written else (), self.clock.awake()
         if self._tell.snapshot:
-            self.snapshot = telling.snapshot(self._database, wait, self._load, now, self._settings.problem)
+            self.snapshot = telling.snapshot(self._database, wait, self._loads.load, now, self._settings.problem)
             self._tell.snapshot(self.snapshot)
 
     def _state(self, job: Job | None, wait: Wait | None, now: float) -> str:
@@ -352,8 +341,8 @@ class Runner:
 
     def _write_status(self, state: str, wait: Wait | None, now: float) -> bool:
         gate, reason, since, until = wait or (None, None, None, None)
-        said = status.Status(state, gate, reason, since, until, self._load, now, self.remark or None)
-        own = None if self._own.at is None else (self._own.average, self._own.at, self._boot)
+        said = status.Status(state, gate, reason, since, until, self._loads.load, now, self.remark or None)
+        own = None if self._loads.own.at is None else (self._loads.own.average, self._loads.own.at, self._boot)
         try:
             with self._database.write():
                 status.say(self._database, said, own)
@@ -364,7 +353,7 @@ class Runner:
 
     def _until_next(self, job: Job | None, wait: Wait | None) -> float:
         now = self.clock.wall()
-        limits = [FLOOR if job is None else self._while_running()]
+        limits = [FLOOR if job is None else self._while_running(), self._forgetting.due_in()]
         outlook = reading.outlook(self._database, now)
         if outlook.next_due is not None:
             limits.append(outlook.next_due - now)
@@ -385,12 +374,9 @@ class Runner:
         return self.config.interval if wait.gate == "load" else FLOOR  # a pause ends with a ring
 
     def _while_running(self) -> float:
-        """While a job runs its part in the load is sampled, so that it can be taken off before the next one."""
-        if self.config.ceiling is None or self._attempt is None or self._attempt.over:
+        """While a job runs its log is looked at, and its part in the load sampled, to be taken off before the next one."""
+        if self._attempt is None or self._attempt.over:
             return FLOOR
-        record = records.read(self._attempt.look)
-        if record.started is None:
-            return FLOOR
-        if self._own.at is None or self.clock.awake() - self._own.at >= LOAD_SAMPLE:
-            self._own.sample(processes.busy_tasks(record.started.pid), self.clock.awake())
-        return max(0.1, LOAD_SAMPLE - (self.clock.awake() - (self._own.at or 0.0)))
+        awake = self.clock.awake()
+        sample = None if self.config.ceiling is None else self._loads.sample(self._attempt, awake)
+        return min(self._logs.due_in(awake), FLOOR if sample is None else sample)

@@ -6,11 +6,13 @@ from slothtray.paths import Paths
 
 
 def log_size(paths: Paths, job: int) -> int:
-    """Bytes that a job's log takes on the disk; 0 when there is none."""
+    """Bytes that a job's log takes on the disk, without what was cut out of it; 0 when there is none."""
     try:
-        return os.lstat(paths.log(job)).st_size
+        found = os.lstat(paths.log(job))
     except OSError:
         return 0
+    on_disk = getattr(found, "st_blocks", 0) * 512
+    return min(found.st_size, on_disk) if on_disk else found.st_size
 
 
 def until_fits(paths: Paths, going: list[int], candidates: list[int], size: int) -> list[int]:

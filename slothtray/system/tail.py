@@ -4,6 +4,7 @@ import os
 import re
 
 from slothtray import private
+from slothtray.system import logcap
 
 BLOCK = 65536
 
@@ -23,20 +24,24 @@ def last_bytes(path: str, size: int = BLOCK) -> bytes:
         os.close(descriptor)
 
 
+NO_CUT = logcap.Cut(0, 0, 0)
 _BREAK = re.compile(rb"\r(?!\n)|\n")
 """Ends a line: a progress bar's carriage return too."""
 
 
 def place_of_last(path: str, count: int) -> int:
-    """Where the last ``count`` lines of a file begin. Reads backwards, block by block; raises OSError."""
+    """Where the last ``count`` lines of a log begin. Reads backwards, block by block, over what was cut out; raises OSError."""
     descriptor = private.open_file(path, os.O_RDONLY)
     try:
         size = os.fstat(descriptor).st_size
         if count <= 0:
             return size
         left, end = count, size
+        cut = logcap.find(descriptor) or NO_CUT
         while end > 0:
-            start = max(0, end - BLOCK)
+            if end == cut.end:
+                end = cut.begin
+            start = max(0 if end <= cut.begin else cut.end, end - BLOCK)
             ends = _line_ends(descriptor, start, end, size)
             if len(ends) >= left:
                 return ends[-left] + 1

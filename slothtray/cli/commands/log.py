@@ -1,6 +1,5 @@
 """`slothtray log`: what a job wrote; bytes as they are into a pipe, made harmless for a terminal."""
 
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -14,10 +13,9 @@ from slothtray.errors import Refused, Usage
 from slothtray.model import FINISHED, Job, State
 from slothtray.paths import Paths
 from slothtray.store import Queue, person
-from slothtray.system import opener, tail
+from slothtray.system import logcap, opener, tail
 from slothtray.terminal import TerminalFilter
 
-CHUNK = 1 << 16
 LOOK_EVERY = 0.1
 """Seconds between two looks at a log that is followed."""
 
@@ -64,14 +62,7 @@ def _print_or_open(parsed: Parsed, path: str, lines: int | None) -> None:
     if parsed.flag("open"):
         opener.system_opener().open(path)
     else:
-        _print(_from(path, 0 if lines is None else tail.place_of_last(path, lines)))
-
-
-def _from(path: str, place: int) -> Iterator[bytes]:
-    with open(private.open_file(path, os.O_RDONLY), "rb") as file:
-        file.seek(place)
-        while chunk := file.read(CHUNK):
-            yield chunk
+        _print(data for _, data in logcap.read(path, 0 if lines is None else tail.place_of_last(path, lines)))
 
 
 def _followed(queue: Queue, paths: Paths, number: int, lines: int | None) -> Iterator[bytes]:
@@ -81,8 +72,8 @@ def _followed(queue: Queue, paths: Paths, number: int, lines: int | None) -> Ite
     while True:
         # The state first: what a job that is over has written is all there by then.
         job = person.find(queue.database, number)
-        for data in _from(path, place) if private.is_file(path) else ():
-            place += len(data)
+        for after, data in logcap.read(path, place) if private.is_file(path) else ():
+            place = after
             yield data
         if job.state in FINISHED:
             return
