@@ -65,6 +65,12 @@ class DatabaseBusy(StorageError):
     code = "database-busy"
 
 
+class FolderReplaced(StorageError):
+    """Another folder is where the queue folder was that this app holds: its lock says nothing about that one."""
+
+    code = "folder-replaced"
+
+
 class WaitTimeout(SlothtrayError):
     """``wait --timeout`` ran out."""
 

@@ -118,6 +118,14 @@ def after_result(job: Job, result: Result, now: float, attempts: int, cap: float
     return after_failure(job, words, now, columns, 1 if hopeless else attempts, cap)
 
 
+def on_full_disk(change: Change) -> Change:
+    """What the end of an attempt becomes when the disk was full then: a failure has that as its likely reason, and is told so."""
+    if change.kind not in ("failed", "retry"):
+        return change
+    words = {"message": f"the disk was full; {change.columns['message']}"}
+    return change._replace(detail=f"the disk was full; {change.detail}", columns={**change.columns, **words})
+
+
 def after_failure(job: Job, words: str, now: float, columns: dict[str, object], attempts: int, cap: float) -> Change:
     """An attempt ended by its own fault: again after the backoff while there are attempts left, else failed for good."""
     failures = job.failures + 1

@@ -319,7 +319,7 @@ def become_job(spec: "dict[str, Any]", parent: int, errors: int) -> "NoReturn":
             signal.signal(number, signal.SIG_DFL)  # Python itself ignores the last two
         signal.set_wakeup_fd(-1)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        step = "log"
+        step = f"log {spec['log']}"
         connect_output(spec)
         os.umask(spec["umask"])
         step = "nice"

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from slothtray.clock import Clock
 from slothtray.config import Watched
-from slothtray.errors import DatabaseBusy, SlothtrayError
+from slothtray.errors import DatabaseBusy, FolderReplaced, SlothtrayError
 from slothtray.model import Face, Snapshot
 from slothtray.paths import Paths
 from slothtray.runner.step import Runner, Tell
@@ -22,12 +22,15 @@ log = logging.getLogger(__name__)
 BUSY_RETRY = 0.1
 NOTHING_KNOWN = Snapshot(Face.IDLE, "", None, (), (), 0, 0, 0, paused=False, paused_until=None, load=None, trouble="")
 TROUBLE_RETRY, TROUBLE_RETRY_MAX = 1.0, 60.0
+SAY_AGAIN = 60.0
+"""Seconds after which a trouble that goes on is told again: it is met ten times a second."""
 
 
 class Loop:
     """Holds the queue folder and runs its jobs until stopped. Make it and run it on one thread; ``stop()`` from any.
 
-    Raises ``FolderBusy`` when another app holds the folder, ``StorageError`` when it can't be used.
+    The making raises ``FolderBusy`` when another app holds the folder, ``StorageError`` when it can't be used; ``run`` raises
+    ``FolderReplaced`` when another folder has come in its place.
     """
 
     def __init__(self, paths: Paths, settings: Watched, tell: Tell, sleep: SleepSignal, clock: Clock | None = None) -> None:
@@ -36,6 +39,7 @@ class Loop:
         self._stopping = False
         self._busy_since: float | None = None
         self._trouble = 0
+        self._told, self._told_at = "", 0.0
         with ExitStack() as undo:
             undo.callback(sleep.close)
             problem = folder.prepare(paths)
@@ -82,12 +86,17 @@ class Loop:
             seconds = self.runner.step()
         except DatabaseBusy as error:
             return self._on_busy(error)
+        except FolderReplaced:
+            raise
         except SlothtrayError as error:
-            return self._on_trouble(str(error))
+            return self._on_trouble(f"{error.title}; trying again")
         except Exception:
             log.exception("the runner failed")
             return self._on_trouble("the runner failed: see app.log")
         self._trouble, self._busy_since = 0, None
+        if self._told and self._tell.trouble:
+            self._tell.trouble("that is over: the queue goes on")
+        self._told = ""
         return seconds
 
     def _on_busy(self, error: DatabaseBusy) -> float:
@@ -95,7 +104,7 @@ class Loop:
         now = time.monotonic()
         self._busy_since = self._busy_since or now
         if now - self._busy_since > 5.0:
-            self._show_trouble(str(error))
+            self._show_trouble(f"{error.title}; trying again")
         self._trouble = max(self._trouble, 1)
         return BUSY_RETRY
 
@@ -106,6 +115,10 @@ class Loop:
         return min(TROUBLE_RETRY * 2.0 ** min(self._trouble - 1, 10), TROUBLE_RETRY_MAX)
 
     def _show_trouble(self, words: str) -> None:
+        now = time.monotonic()
+        if words == self._told and now - self._told_at < SAY_AGAIN:
+            return
+        self._told, self._told_at = words, now
         if self._tell.trouble:
             self._tell.trouble(words)
         if self._tell.snapshot:
@@ -179,4 +192,7 @@ class LoopThread:
             return
         finally:
             self._ready.set()
-        loop.run()
+        try:
+            loop.run()
+        except SlothtrayError as error:
+            log.critical("%s", error)  # the tray sees that the runner has ended, and says what to do

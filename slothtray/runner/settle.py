@@ -60,7 +60,7 @@ def change_for(verdict: Verdict, job: Job, record: RunRecord | None, paths: Path
             assert record.result is not None
             return policy.after_result(job, record.result, now, job.max_attempts or config.attempts, config.backoff_cap)
         case Verdict.HOLD_FOREIGN:
-            return policy.held(job, "it was running on another machine", now)
+            return policy.held(job, f"it was running on another machine ({job.machine}), and may still be", now)
         case Verdict.UNSTARTED:
             words = clean(launcher.stderr_of(paths, str(job.run)), 200) or "its supervisor ended before it began"
             return policy.after_no_start(job, words, now, config.backoff_cap)

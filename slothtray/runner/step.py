@@ -88,6 +88,7 @@ class Runner:
 
     def step(self) -> float:
         """Do what is to be done now; seconds until the next look if nothing rings before. Raises ``StorageError``."""
+        self._database.check_in_place()
         self._look_at_config()
         self._look_at_clocks()
         job = self._settle_running()
@@ -181,8 +182,12 @@ class Runner:
             self._adopt(job)
             return True
         change = settle.change_for(verdict, job, record, self.paths, self.config, self.clock.wall())
+        if attempt is not None and attempt.disk_full:
+            change = policy.on_full_disk(change)
         crash_point("swept")
         self._end(job, change, began=record is not None and record.started is not None)
+        if record is not None and record.result is not None and record.result.why == "exec":
+            self._storage = storage.why_not(self.paths)  # was it for want of a log? Then so would the others fail
         return False
 
     def _adopt(self, job: Job) -> None:
@@ -266,7 +271,7 @@ class Runner:
         pause = status.pause_of(self._database, now)
         self._loads.measure(self.config.ceiling, now, self.clock.awake())
         if self._storage:
-            self._storage = storage.why_no_record(self.paths)
+            self._storage = storage.why_not(self.paths)
         return Gates(
             paused=pause is not None,
             paused_until=pause.until if pause else None,

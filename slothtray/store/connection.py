@@ -4,7 +4,7 @@ import os
 import sqlite3
 
 from slothtray import private
-from slothtray.errors import DatabaseBusy, StorageError
+from slothtray.errors import DatabaseBusy, FolderReplaced, StorageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,19 @@ class Database:
             self._connection.execute("PRAGMA secure_delete=ON")
         except sqlite3.Error as error:
             raise explain(error, path) from error
+        self._identity = _identity(path)
+
+    def check_in_place(self) -> None:
+        """Raise ``StorageError`` when the file is no longer at its path, ``FolderReplaced`` when another one is.
+
+        SQLite would go on with the file that it has open, and put its journal beside the other one, as if it were of that.
+        """
+        if (now := _identity(self.path)) == self._identity:
+            return
+        folder = os.path.dirname(self.path)
+        if now is None:
+            raise StorageError(f"the queue folder {folder} is gone, or its database", "nothing starts until it is back")
+        raise FolderReplaced(f"the queue in {folder} was replaced while slothtray ran on it", "start slothtray again")
 
     def write(self) -> "Transaction":
         """A ``with`` block that is one durable transaction: all of it, or none."""
@@ -151,6 +164,15 @@ def create_private(path: str) -> None:
         os.fchmod(descriptor, 0o600)
     finally:
         os.close(descriptor)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file is at this path; None when there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def unusable(folder: str, error: OSError) -> StorageError:

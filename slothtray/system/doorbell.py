@@ -22,6 +22,7 @@ class Doorbell:
         except OSError as error:
             raise StorageError(f"{paths.bell} can't be used: {error.strerror or error}", "check its folder") from error
         self._inside, self._button = socket.socketpair()
+        self._place = _place(paths)
         for end in (self._socket, self._inside, self._button):
             end.setblocking(False)
 
@@ -46,13 +47,22 @@ class Doorbell:
                 continue
 
     def close(self) -> None:
-        """Take the bell down."""
+        """Take the bell down; not another one, that hangs there since the folder was replaced."""
         try:
-            os.unlink(self._paths.bell)
+            if _place(self._paths) == self._place:
+                os.unlink(self._paths.bell)
         except OSError:
             pass
         for end in (self._socket, self._inside, self._button):
             end.close()
+
+
+def _place(paths: Paths) -> tuple[int, int] | None:
+    try:
+        found = os.lstat(paths.bell)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _bind(paths: Paths) -> socket.socket:

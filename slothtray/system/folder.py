@@ -10,6 +10,7 @@ from slothtray import private
 from slothtray.errors import FolderBusy, StorageError
 from slothtray.paths import Paths
 
+ELSEWHERE = "choose a folder on a local disk with --home DIR"
 PATIENCE = 2.0
 """Seconds an app tries for the lock: an app that was just ended may need a moment to be gone."""
 PID_DIGITS = 20
@@ -71,23 +72,46 @@ class FolderLock:
             self._descriptor = private.open_file(paths.lock, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise StorageError(f"{paths.lock} can't be used: {error.strerror or error}", "check the folder's owner") from error
-        deadline = time.monotonic() + patience
-        while not _try_lock(self._descriptor):
-            if time.monotonic() >= deadline:
-                holder = holder_of(paths)
-                os.close(self._descriptor)
-                raise FolderBusy(
-                    f"slothtray is already running on {paths.home}" + (f" (pid {holder})" if holder else ""),
-                    "`slothtray list` shows what it does",
-                )
-            time.sleep(0.02)
+        try:
+            self._take(paths, time.monotonic() + patience)
+        except BaseException:
+            os.close(self._descriptor)
+            raise
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def _take(self, paths: Paths, deadline: float) -> None:
+        try:
+            while not _try_lock(self._descriptor):
+                if time.monotonic() >= deadline:
+                    holder = holder_of(paths)
+                    raise FolderBusy(
+                        f"slothtray is already running on {paths.home}" + (f" (pid {holder})" if holder else ""),
+                        "`slothtray list` shows what it does",
+                    )
+                time.sleep(0.02)
+            holds = _holds(paths)
+        except OSError as error:
+            raise StorageError(f"no file can be locked in {paths.home}: {error.strerror or error}", ELSEWHERE) from error
+        if not holds:
+            raise StorageError(f"locks don't hold in {paths.home}, so a job could run twice at once", ELSEWHERE)
 
     def release(self) -> None:
         """Let another app have the folder."""
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
+
+
+def _holds(paths: Paths) -> bool:
+    """Whether the lock that we have just taken keeps others out: on some network file systems it doesn't, or only other processes.
+
+    All proof that a run is alive is such a lock.
+    """
+    other = os.open(paths.lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        return sys.platform == "win32" or not _try_lock(other)
+    finally:
+        os.close(other)
 
 
 def holder_of(paths: Paths) -> int | None:

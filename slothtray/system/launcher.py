@@ -43,6 +43,8 @@ class Attempt:
         self.look = look
         self.record: RunRecord | None = None
         self.cancel_sent = False
+        self.disk_full = False
+        """Whether there was no space left for its output as it ended."""
         self._process, self._spec, self._ring, self._before = process, spec, ring, before
         threading.Thread(target=self._wait, name=f"waiter {run}", daemon=True).start()
 
@@ -86,6 +88,7 @@ class Attempt:
         crash_point("lock free")
         if self._process is not None:
             self._process.wait()
+        self.disk_full = records.short_of_space(self.look)
         self.record = records.read(self.look)
         self._ring()
 

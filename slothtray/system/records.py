@@ -6,6 +6,7 @@ death. Only that lock is exclusive; whoever looks or waits takes a shared one, w
 
 import fcntl
 import json
+import math
 import os
 import time
 
@@ -15,6 +16,8 @@ from slothtray.model import JobProcess, Result, RunRecord, Started
 
 PAGE = 4096
 """Bytes allocated in advance, so that the result fits on a disk that has become full."""
+SPACE = 1 << 16
+"""Bytes below which a disk is full: the last few are the superuser's, or the file system's own."""
 LOCK_TRIES = 100
 EMPTY = RunRecord(None, None, (), None)
 
@@ -97,6 +100,12 @@ def wait_for_release(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
+def short_of_space(descriptor: int) -> bool:
+    """Whether the disk that the record is on, as the logs are, has no room for a few more lines."""
+    found = os.fstatvfs(descriptor)
+    return found.f_bavail * found.f_frsize < SPACE
+
+
 def read(descriptor: int) -> RunRecord:
     """What the record says so far."""
     return parse(os.pread(descriptor, 4 * PAGE, 0))
@@ -108,7 +117,7 @@ def parse(data: bytes) -> RunRecord:
     for line in data.split(b"\0", 1)[0].split(b"\n")[:-1]:
         try:
             record = _with_line(record, json.loads(line))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             continue
     return record
 
@@ -117,13 +126,13 @@ def _with_line(record: RunRecord, line: dict[str, object]) -> RunRecord:
     kind = line["k"]
     if kind == "S":
         return record._replace(
-            started=Started(_int(line["pid"]), _int(line["start"]), str(line["boot"]), str(line["cgroup"]), _float(line["at"]))
+            started=Started(_pid(line["pid"]), _int(line["start"]), str(line["boot"]), str(line["cgroup"]), _float(line["at"]))
         )
     if kind == "J":
-        return record._replace(process=JobProcess(_int(line["pid"]), _int(line["start"])))
+        return record._replace(process=JobProcess(_pid(line["pid"]), _int(line["start"])))
     if kind == "K":
         pids = line["pids"]
-        return record._replace(unkillable=tuple(_int(pid) for pid in pids) if isinstance(pids, list) else ())
+        return record._replace(unkillable=tuple(_pid(pid) for pid in pids) if isinstance(pids, list) else ())
     if kind == "X":
         return record._replace(result=_result(line))
     return record
@@ -143,12 +152,20 @@ def _result(line: dict[str, object]) -> Result:
 
 
 def _int(value: object) -> int:
-    if isinstance(value, int):
+    if isinstance(value, int) and abs(value) < 1 << 63:  # what the database can store
         return value
     raise TypeError(value)
 
 
+def _pid(value: object) -> int:
+    """A process's: 0 and below mean groups of them, or all there are."""
+    number = _int(value)
+    if 0 < number < 1 << 31:
+        return number
+    raise ValueError(value)
+
+
 def _float(value: object) -> float:
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and math.isfinite(value):
         return float(value)
     raise TypeError(value)
