@@ -16,7 +16,7 @@ from slothtray.store.adding import NewJob
 from slothtray.system import folder
 
 PAGE = 4096
-SIZE = 2 << 20
+SIZE, FILES = 2 << 20, 200
 
 
 class Disk:
@@ -25,7 +25,7 @@ class Disk:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE},mode=700", "none", str(path)], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE},nr_inodes={FILES},mode=700", "none", str(path)], check=True)
         self._filler = path / "filler"
 
     def fill(self, left: int = 0) -> None:
@@ -38,10 +38,6 @@ class Disk:
     def make_room(self) -> None:
         """As when a person has removed something."""
         self._filler.unlink(missing_ok=True)
-
-    def remount(self, how: str) -> None:
-        """Make it "ro" or "rw"."""
-        subprocess.run(["mount", "-o", f"remount,{how}", str(self.path)], check=True)
 
 
 class Queued:

@@ -1,0 +1,186 @@
+"""The disk becomes full at any moment of a job's life: it is told, nothing is lost, and with room again all goes on."""
+
+import os
+import shutil
+from pathlib import Path
+
+from disk import Disk, Queued
+from harness import Home, eventually
+from private import in_namespace
+
+from slothtray.system import records
+from slothtray.system.launcher import Launcher
+
+FREE = range(17)
+"""Pages: from a claim that can't be stored to two jobs that have all they need."""
+NO_SPACE = "no space left for the database"
+
+
+def test_with_any_number_of_free_pages_no_job_is_lost_or_doubled_and_with_room_all_goes_on(tmp_path):
+    seen = in_namespace(at_every_page, str(tmp_path))
+    for left, one in enumerate(seen):
+        assert one["starts"] == {"1": 1, "2": 1}, left
+        assert one["kinds"] == [["added", "claimed", "done"]] * 2, left
+    stopped = [one["stopped"] for one in seen]
+    assert stopped[0] == ["pending", "pending"]  # at its claim
+    assert ["running", "pending"] in stopped  # at its end
+    assert ["done", "running"] in stopped
+    assert stopped[-1] == ["done", "done"]
+    assert all(NO_SPACE in " ".join(one["told"]) for one in seen if one["stopped"] != ["done", "done"])
+
+
+def at_every_page(place):
+    disk, seen = Disk(Path(place, "disk")), []
+    for left in FREE:
+        queued = Queued(Path(place), disk, f"queue-{left}")
+        first, second = queued.add("echo output"), queued.add("echo more")
+        disk.fill(left)
+        # It is at its end, or keeps meeting the full disk.
+        queued.look(lambda q=queued, last=second: q.state(last) == "done" or len([w for w in q.told if NO_SPACE in w]) > 5)
+        stopped, told = [queued.state(first), queued.state(second)], queued.told[:]
+        disk.make_room()
+        queued.look(lambda q=queued, last=second: q.state(last) == "done")
+        kinds = [queued.kinds(first), queued.kinds(second)]
+        seen.append({"stopped": stopped, "told": told, "starts": queued.starts(), "kinds": kinds})
+        queued.close()
+        shutil.rmtree(queued.paths.home)
+    return seen
+
+
+class Filling(Launcher):
+    """Fills the disk at a step of the start; the first time only."""
+
+    def __init__(self, disk, step):
+        super().__init__()
+        self._disk, self._step = disk, step
+
+    def launch(self, *words):
+        self._fill("record")
+        return super().launch(*words)
+
+    def _spawn(self, *words):
+        self._fill("S")
+        return super()._spawn(*words)
+
+    def _fill(self, step):
+        if self._step == step:
+            self._disk.fill()
+            self._step = ""
+
+
+def test_full_between_claim_and_record_the_job_goes_back_uncounted_and_waits_at_the_gate(tmp_path):
+    seen = in_namespace(full_at, str(tmp_path), "record")
+    assert seen["stopped"] == "running"  # what it is to be, instead, can't be written either
+    assert seen["kinds"] == ["added", "claimed", "unstarted", "claimed", "done"]
+    assert (seen["starts"], seen["attempts"]) == ({"1": 1}, 1)
+    assert NO_SPACE in " ".join(seen["told"])
+
+
+def test_full_from_before_the_supervisors_first_word_to_its_last_the_result_is_kept_all_the_same(tmp_path):
+    seen = in_namespace(full_at, str(tmp_path), "S")
+    assert seen["record"] == ["S", "J", "X"]
+    assert seen["stopped"] == "running"
+    assert seen["kinds"] == ["added", "claimed", "done"]
+    assert (seen["starts"], seen["attempts"]) == ({"1": 1}, 1)
+
+
+def full_at(place, step):
+    disk = Disk(Path(place, "disk"))
+    queued = Queued(Path(place), disk, "queue")
+    queued.runner._launcher = Filling(disk, step)
+    number = queued.add("true")
+    queued.look(lambda: sum(NO_SPACE in words for words in queued.told) > 5)
+    stopped, told, run = queued.state(number), queued.told[:], queued.queue.get(number).run
+    record = lines_of(queued.paths.run_record(run))
+    disk.make_room()
+    queued.look(lambda: queued.state(number) == "done")
+    attempts, kinds, starts = queued.queue.get(number).attempts, queued.kinds(number), queued.starts()
+    queued.close()
+    return {"stopped": stopped, "told": told, "record": record, "kinds": kinds, "starts": starts, "attempts": attempts}
+
+
+def lines_of(path):
+    """Which lines a run record has."""
+    look = records.open_for_look(path)
+    if look is None:
+        return []
+    record = records.read(look)
+    os.close(look)
+    return [name for name, part in zip("SJX", (record.started, record.process, record.result), strict=True) if part is not None]
+
+
+def test_the_gate_is_shut_while_no_record_can_be_made_and_says_why(tmp_path):
+    seen = in_namespace(no_inodes, str(tmp_path))
+    assert seen["gate"] == "storage"
+    assert seen["reason"].endswith("/runs: No space left on device")
+    assert seen["reason"].startswith("no run record can be made in ")
+    assert seen["kinds"] == ["added", "claimed", "unstarted", "claimed", "done"]
+    assert (seen["starts"], seen["attempts"]) == ({"1": 1}, 1)
+
+
+def no_inodes(place):
+    """Room for any row, and for no file."""
+    disk = Disk(Path(place, "disk"))
+    queued = Queued(Path(place), disk, "queue")
+    number = queued.add("true")
+    made = 0
+    while os.statvfs(disk.path).f_favail:
+        made += 1
+        (disk.path / f"file-{made}").touch()
+    queued.look(lambda: len(queued.told) > 2)
+    row = queued.queue.database.row("SELECT gate, reason FROM queue")
+    for one in range(made):
+        (disk.path / f"file-{one + 1}").unlink()
+    queued.look(lambda: queued.state(number) == "done")
+    kinds, starts, attempts = queued.kinds(number), queued.starts(), queued.queue.get(number).attempts
+    queued.close()
+    return {**dict(row), "kinds": kinds, "starts": starts, "attempts": attempts}
+
+
+# --- the real program ----------------------------------------------------------------------------------------------------------
+
+
+def test_case_11_a_job_that_fills_the_disk_fails_with_that_reason_and_after_a_removal_the_queue_goes_on(tmp_path):
+    seen = in_namespace(case_11, str(tmp_path))
+    assert seen["added"] == [4, "", 1]
+    assert NO_SPACE in seen["refused"]
+    assert "free some space and try again" in seen["refused"]
+    assert seen["listed"][0] == 0
+    assert seen["end"] == ["failed", "the disk was full; exit 1"]
+    assert seen["kinds"] == ["added", "claimed", "failed"]
+    assert seen["next"] == ["done", "ok"]
+    assert seen["said"].count(NO_SPACE) == 1
+    assert "that is over: the queue goes on" in seen["said"]
+    assert "the disk was full; exit 1" in seen["shown"]
+    assert seen["stopped"] == 0
+
+
+def case_11(place):
+    disk = Disk(Path(place, "disk"))
+    home = Home(disk.path / "queue")
+    home.work.rmdir()  # that one would be on the disk, too
+    home.work = Path(place, "work")
+    home.work.mkdir()
+    number, after = home.add("head -c 10M /dev/zero"), home.add("echo hello")
+    app = home.start()
+    eventually(lambda: os.statvfs(disk.path).f_bavail == 0, "the disk is full")
+    eventually(lambda: NO_SPACE in app.said(), "the app says so")
+    added = home.run("add", "true", code=None)
+    listed = home.run("list", code=None)
+    os.unlink(home.paths.log(number))
+    home.wait_for(number, "failed")
+    home.wait_for(after, "done")
+    end, following = ([home.row(one), home.row(one, "message")] for one in (number, after))
+    seen = {
+        "added": [added.returncode, added.stdout, added.stderr.count("\n")],
+        "refused": added.stderr,
+        "listed": [listed.returncode, listed.stdout],
+        "end": end,
+        "next": following,
+        "kinds": home.kinds(number),
+        "shown": home.run("list").stdout,
+        "stopped": app.stop(),
+        "said": app.said(),
+    }
+    home.close()
+    return seen
