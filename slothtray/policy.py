@@ -4,6 +4,7 @@ Pure: no clock, no file, no process is touched here. All times come in as argume
 """
 
 import time
+from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from slothtray.text import duration_words
 UNSTARTED_LIMIT = 3
 """The third attempt in a row that never began is held: something is broken that waiting won't mend."""
 INTERRUPTION_LIMIT = 10
+PIDS_TOLD = 8
 CANNOT_EXEC = frozenset({126, 127})
 """What a shell says when the command can't be run or found: repeating it can't help."""
 
@@ -95,6 +97,17 @@ def outcome_words(result: Result) -> str:
     if result.code == 0:
         return "ok" if not result.left else f"ok, left {result.left} running"
     return f"exit {result.code}{after}"
+
+
+def pids_words(pids: Sequence[int]) -> str:
+    """Say "7, 8"; of a great many the first few, and how many more."""
+    more = len(pids) - PIDS_TOLD
+    return ", ".join(str(pid) for pid in pids[:PIDS_TOLD]) + (f" and {more} more" if more > 0 else "")
+
+
+def unkillable_words(pids: Sequence[int]) -> str:
+    """Say "cannot kill pid 7": what a supervisor's ``K`` line means to a person; "" for none."""
+    return f"cannot kill pid {pids_words(pids)}" if pids else ""
 
 
 def after_result(job: Job, result: Result, now: float, attempts: int, cap: float) -> Change:

@@ -17,15 +17,17 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any, NoReturn  # at run time its import would cost each job 4 ms
 
 SPEC_VERSION = 1
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+PARENT, START = 1, 19
 TERM_WATCH = 0.5
 """Seconds to watch for our own TERM before a failure is believed: a session that ends TERMs the job first, as often as not."""
 KILL_EVERY = 0.05
 UNKILLABLE_AFTER, UNKILLABLE_EVERY = 10.0, 5.0
+UNKILLABLE_LINES, UNKILLABLE_TOLD = 8, 8  # K lines at most, and pids in one: the page must keep room for X
 LATE = 1.0
 """A wake-up later than this many seconds means that we were frozen; the limit is extended by it."""
 TICK, TICKS = 30.0, 20
@@ -110,7 +112,7 @@ class Attempt:
         self._why = ""
         self._kill_at: float | None = None
         self._first_kill: float | None = None
-        self._unkillable: list[int] = []
+        self._unkillable: list[list[int]] = []
         self._empty = False
         self._left = 0
 
@@ -178,11 +180,10 @@ class Attempt:
         signal_tree(signal.SIGKILL)
         stuck = now - self._first_kill >= UNKILLABLE_AFTER
         self._kill_at = now + (UNKILLABLE_EVERY if stuck else KILL_EVERY)
-        alive = sorted(descendants())[:8] if stuck else []
-        if alive and alive != self._unkillable:
-            if len(self._unkillable) == 0:
-                self._record.line("K", pids=alive)  # once: the page must keep room for X
-            self._unkillable = alive
+        alive = sorted(descendants())[:UNKILLABLE_TOLD] if stuck else []
+        if alive and alive not in self._unkillable[-1:] and len(self._unkillable) < UNKILLABLE_LINES:
+            self._record.line("K", pids=alive)
+            self._unkillable.append(alive)
 
     def _sleep(self, now: float) -> None:
         due = self._next_wakeup(now)
@@ -192,10 +193,8 @@ class Attempt:
         if self._errors in ready:
             self._read_error()
         self._signals.drain()
-        if due is not None and self._deadline is not None:
-            late = time.monotonic() - due
-            if late > LATE:
-                self._deadline += late
+        if due is not None and self._deadline is not None and (late := time.monotonic() - due) > LATE:
+            self._deadline += late
 
     def _next_wakeup(self, now: float) -> float | None:
         if self._why:
@@ -256,14 +255,21 @@ def children_by_kernel(pid: int) -> list[int]:
 
 def children_by_table() -> "Callable[[int], list[int]]":
     """For kernels without that list, and for macOS: one look at the table of all processes."""
-    import subprocess
-
     table: dict[int, list[int]] = {}
-    listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
-    for line in listing.splitlines():
-        pid, parent = (int(word) for word in line.split())
+    for pid, parent in parents():
         table.setdefault(parent, []).append(pid)
     return lambda pid: table.get(pid, [])
+
+
+def parents() -> "Iterator[tuple[int, int]]":
+    """Every process with its parent. Not by ps where there is /proc: a small system has none."""
+    if os.path.exists("/proc/self/stat"):
+        yield from ((int(name), stat_number(int(name), PARENT)) for name in os.listdir("/proc") if name.isdigit())
+        return
+    import subprocess
+    with subprocess.Popen(["ps", "-A", "-o", "pid=,ppid="], stdout=subprocess.PIPE, text=True) as listing:
+        rows = [[int(word) for word in line.split()] for line in listing.stdout or ()]
+    yield from ((pid, parent) for pid, parent in rows if pid != listing.pid)
 
 
 def signal_tree(number: int) -> None:
@@ -275,11 +281,14 @@ def signal_tree(number: int) -> None:
             continue  # gone, or somebody else's (sudo): the K line says so if it stays
 
 
-def start_time(pid: int) -> int:
-    """A process's start in clock ticks since boot, which with its pid makes it one of a kind; 0 where there is no /proc."""
+def stat_number(pid: int, place: int) -> int:
+    """One of the numbers after the name in a process's stat; 0 when it is gone, or where there is no /proc.
+
+    START is in clock ticks since boot: with the pid it makes a process one of a kind.
+    """
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return int(file.read().rpartition(")")[2].split()[19])
+            return int(file.read().rpartition(")")[2].split()[place])
     except (OSError, IndexError, ValueError):
         return 0
 
@@ -349,15 +358,6 @@ def connect_output(spec: "dict[str, Any]") -> None:
         os.dup2(source, target)
 
 
-def boot_id() -> str:
-    """The boot this is, as the app wrote it into the spec's place where there is no /proc."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
 def main(record_descriptor: int) -> int:
     """Hold the attempt that standard input describes; 1 when none was begun."""
     record = Record(record_descriptor)
@@ -371,13 +371,13 @@ def main(record_descriptor: int) -> int:
     if spec is None or signals.stop:
         return 1
     me = os.getpid()
-    record.line("S", pid=me, start=start_time(me), boot=spec["boot"] or boot_id(), cgroup=own_cgroup(), at=time.time())
+    record.line("S", pid=me, start=stat_number(me, START), boot=spec["boot"], cgroup=own_cgroup(), at=time.time())
     errors, child_errors = os.pipe()
     pid = os.fork()
     if pid == 0:
         become_job(spec, me, child_errors)
     os.close(child_errors)
-    record.line("J", pid=pid, start=start_time(pid))
+    record.line("J", pid=pid, start=stat_number(pid, START))
     let_go()
     attempt = Attempt(spec, record, signals, pid, errors)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -9,6 +9,8 @@ from slothtray.config import Config
 from slothtray.model import Job, RunRecord
 from slothtray.paths import Paths
 from slothtray.policy import Change, Evidence, Verdict
+from slothtray.store import changes
+from slothtray.store.connection import Database
 from slothtray.system import launcher, processes, records
 from slothtray.text import clean
 
@@ -25,7 +27,8 @@ def gather(
     held = False
     if record is None and job.run is not None:
         held, record = _look(paths.run_record(job.run))
-    same_boot = job.boot == clock.boot_id()
+    boot = clock.boot_id()
+    same_boot = job.boot == boot and (record is None or record.started is None or record.started.boot == boot)
     lease_lives = same_boot and job.lease_until is not None and clock.awake() < job.lease_until
     evidence = Evidence(
         same_machine=job.machine is None or job.machine == machine,
@@ -74,11 +77,19 @@ def change_for(verdict: Verdict, job: Job, record: RunRecord | None, paths: Path
     raise AssertionError(verdict)
 
 
+def say_unkillable(database: Database, job: Job, pids: list[int], now: float) -> None:
+    """Let a running job's row say what of it can't be killed, when that has changed."""
+    words = policy.unkillable_words(pids)
+    if words != (job.reason or ""):
+        with database.write():
+            changes.note_unkillable(database, job, now, words)
+
+
 def _by_cookie(job: Job, now: float) -> Change:
     """No record, so nothing is known but the run-id: what carries it may be the supervisor itself, and is left alone."""
-    found = processes.belonging(str(job.run), None)
+    found = processes.remains(str(job.run))
     if found:
-        pids = ", ".join(str(process.pid) for process in found[:8])
+        pids = policy.pids_words([process.pid for process in found])
         return policy.held(job, f"its run record is gone, but processes of it still run: {pids}", now)
     return policy.after_interruption(job, "interrupted at its start, before it had a run record", now)
 
@@ -86,7 +97,7 @@ def _by_cookie(job: Job, now: float) -> Change:
 def _by_sweep(job: Job, record: RunRecord | None, now: float) -> Change:
     swept = processes.sweep(str(job.run), record)
     if swept.unproven:
-        pids = ", ".join(str(pid) for pid in swept.unproven[:8])
+        pids = policy.pids_words(swept.unproven)
         return policy.held(job, f"its supervisor was killed, and these may still be of it: {pids}", now)
     left = f", {len(swept.killed)} left processes ended" if swept.killed else ""
     return policy.after_interruption(job, f"its supervisor was killed{left}", now)

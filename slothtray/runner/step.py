@@ -18,7 +18,7 @@ from slothtray.runner.loadwatch import LoadWatch, own_of_last_runner
 from slothtray.runner.upkeep import Forgetting, LogCap
 from slothtray.runner.watch import ClockWatch
 from slothtray.store import Queue, claim, reading, status
-from slothtray.store.changes import note
+from slothtray.store.changes import note, note_sleep
 from slothtray.system.launcher import Attempt, Launcher
 from slothtray.text import duration_words
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 FLOOR = 60.0
 """Seconds between two looks when nothing is to be expected: one a minute, in case a ring or a wake was not heard."""
-STORAGE_RETRY = 5.0
+STORAGE_RETRY = UNKILLABLE_LOOK = 5.0
 CANCEL_RETRY = 0.5
 """Seconds until a cancel that could not be passed on is tried again: an adopted run has no pipe that tells of its J."""
 
@@ -147,7 +147,7 @@ class Runner:
             self._woke_at = self.clock.awake()
         if self._slept:
             with self._database.write():
-                note(self._database, None, now, "slept", duration_words(self._slept))
+                note_sleep(self._database, now, duration_words(self._slept))
             self._slept = 0.0
         if self._stepped:
             self._forgetting.postpone(self.clock.elapsed())
@@ -211,6 +211,7 @@ class Runner:
             if self._tell.started:
                 self._tell.started(job)
         self._logs.look(job.id, self.config.log_cap, self.clock.awake())
+        settle.say_unkillable(self._database, job, attempt.unkillable(), self.clock.wall())
         if job.cancel_requested and not attempt.cancel_sent:
             crash_point("cancelling")
             attempt.cancel()
@@ -363,8 +364,9 @@ class Runner:
         if outlook.next_due is not None:
             limits.append(outlook.next_due - now)
         if job is not None:
-            unsent = job.cancel_requested and self._attempt is not None and not self._attempt.cancel_sent
-            return max(0.0, min(*limits, CANCEL_RETRY if unsent else FLOOR))
+            if job.cancel_requested and self._attempt is not None:
+                limits.append(UNKILLABLE_LOOK if self._attempt.cancel_sent else CANCEL_RETRY)
+            return max(0.0, min(limits))
         if wait is not None:
             limits.append(self._until_gate(wait, now))
         elif outlook.due:

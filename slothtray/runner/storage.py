@@ -1,6 +1,7 @@
 """Whether run records and logs can be made at all: the gate `storage` waits until they can (DESIGN 4, 2)."""
 
 import os
+from contextlib import ExitStack
 
 from slothtray.paths import Paths
 from slothtray.system import records
@@ -12,10 +13,14 @@ def why_not(paths: Paths) -> str:
 
 
 def _why_no_record(paths: Paths) -> str:
-    probe = paths.run_record(f"probe-{os.getpid()}")
+    probe = f"probe-{os.getpid()}"
     try:
-        os.close(records.create(probe))
-        os.unlink(probe)
+        os.makedirs(paths.runs, 0o700, exist_ok=True)  # removed by hand: a fresh one will do
+        with ExitStack() as undo:
+            # Both at once, as an attempt needs them: with the last free inode gone to the record there is none for its .err.
+            for make, path in ((records.create, paths.run_record(probe)), (records.open_stderr, paths.run_stderr(probe))):
+                undo.callback(os.close, make(path))
+                undo.callback(os.unlink, path)
     except OSError as error:
         return words(paths, error)
     return ""

@@ -29,6 +29,19 @@ def note(database: Database, job: int | None, now: float, kind: str, detail: str
     database.execute("INSERT INTO events (job, at, kind, detail) VALUES (?, ?, ?, ?)", (job, now, kind, _storable(detail)))
 
 
+def note_sleep(database: Database, now: float, words: str) -> None:
+    """The machine has slept so long: an event of the queue, and of the job that ran. In the caller's transaction."""
+    for job in (None, *(row["id"] for row in database.rows("SELECT id FROM jobs WHERE state = 'running'"))):
+        note(database, job, now, "slept", words)
+
+
+def note_unkillable(database: Database, job: "Job", now: float, words: str) -> None:
+    """Let a running job say what of it can't be killed ("": all can, by now), with an event. In the caller's transaction."""
+    sql = "UPDATE jobs SET reason = ? WHERE id = ? AND run IS ? AND state = 'running'"
+    if database.execute(sql, (words or None, job.id, job.run)) == 1 and words:
+        note(database, job.id, now, "cannot kill", words.removeprefix("cannot kill "))
+
+
 def move(
     database: Database, job: "Job", to: State, kind: str, now: float, detail: str = "", columns: dict[str, object] | None = None
 ) -> bool:

@@ -146,7 +146,8 @@ class Queue:
             from slothtray.policy import cancelled_meanwhile
 
             change = cancelled_meanwhile(change, now)
-        return move(self.database, current, change.to, change.kind, now, change.detail, change.columns)
+        columns = {"reason": None, **change.columns}  # what a running job had to say is over with the run
+        return move(self.database, current, change.to, change.kind, now, change.detail, columns)
 
     def _settle_running(self, prober: "Prober", now: float) -> None:
         from slothtray.store import reading

@@ -71,6 +71,10 @@ class Attempt:
         self.cancel_sent = processes.cancel(self.look, record)
         return self.cancel_sent
 
+    def unkillable(self) -> list[int]:
+        """What the supervisor could not kill, as far as it still lives."""
+        return [pid for pid in records.read(self.look).unkillable if processes.lives(pid)]
+
     def close(self) -> None:
         """Give the descriptors back, after it is over."""
         self.note_started()
@@ -155,7 +159,7 @@ class Launcher:
         return None if look is None else Attempt(run, look, None, b"", ring)
 
     def _spawn(self, paths: Paths, run: str, record: int) -> "subprocess.Popen[bytes] | None":
-        stderr = private.open_file(paths.run_stderr(run), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        stderr = records.open_stderr(paths.run_stderr(run))
         inherited = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "SLOTHTRAY_CRASH") if name in os.environ}
         try:
             if self._problem:

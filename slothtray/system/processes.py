@@ -7,6 +7,8 @@ checked against what was recorded.
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from slothtray.model import RunRecord
@@ -20,6 +22,9 @@ SUSPECT_PASSES = 10
 """Passes in a row before an orphan is believed to be without the cookie: at its exec a process has no environment for a moment."""
 SWEEP_LIMIT = 200
 """Passes at most: what still breeds, or dies, by then can't be proven dead."""
+GLIMPSES = 100
+"""Looks a pass at the process that was made last. One that forks and exits for ever is never there any more when its turn in a
+table of 400 comes (a sweep took that for a proof, with the forker alive); the newest pid is it in every second look, or so."""
 PF_EXITING = 0x4
 
 
@@ -49,8 +54,38 @@ def look_up(pid: int) -> Process | None:
 
 def table() -> list[Process]:
     """All processes that are not zombies."""
-    found = (look_up(int(name)) for name in os.listdir("/proc") if name.isdigit())
-    return [process for process in found if process is not None and process.state not in "ZX"]
+    return list(_listed())
+
+
+def _listed() -> Iterator[Process]:
+    for name in os.listdir("/proc"):
+        if name.isdigit() and (process := look_up(int(name))) is not None and process.state not in "ZX":
+            yield process
+
+
+def _passing() -> Iterator[Process]:
+    """All processes that are not zombies, then again and again the newest: to be judged one by one, as they may be gone next."""
+    yield from _listed()
+    for _ in range(GLIMPSES):
+        newest = _last_pid()
+        for pid in (newest, newest - 1):  # the very last one may not be born yet
+            if (process := look_up(pid)) is not None and process.state not in "ZX":
+                yield process
+
+
+def _last_pid() -> int:
+    """The pid that was given out last; 0 where the kernel doesn't tell."""
+    try:
+        with open("/proc/loadavg", encoding="ascii") as file:
+            return int(file.read().split()[-1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def lives(pid: int) -> bool:
+    """Whether there is such a process, and no mere zombie."""
+    process = look_up(pid)
+    return process is not None and process.state not in "ZX"
 
 
 def has_cookie(pid: int, run: str) -> bool:
@@ -119,33 +154,47 @@ def sweep(run: str, record: RunRecord | None) -> Swept:
 def belonging(run: str, record: RunRecord | None) -> list[Process]:
     """The living processes that are known to be of this run, by cookie, session or group."""
     job = record.process if record is not None else None
+    if job is not None and (leader := look_up(job.pid)) is not None and leader.start != job.start:
+        job = None  # a stranger has that pid now, so the job's session and group were empty by then: theirs are a stranger's too
     me = os.getpid()
-    found = []
-    for process in table():
-        if process.pid == me:
-            continue
+    found = {}
+    for process in _passing():
         grouped = job is not None and job.pid in (process.session, process.group) and process.start >= job.start
-        if grouped or has_cookie(process.pid, run):
-            found.append(process)
-    return found
+        if process.pid != me and (grouped or has_cookie(process.pid, run)):
+            found[process.pid] = process
+    return list(found.values())
+
+
+def remains(run: str) -> list[Process]:
+    """What carries the cookie of a run that has no record. One pass may miss what was forking: SWEEP_PASSES must find nothing."""
+    for _ in range(SWEEP_PASSES):
+        if found := belonging(run, None):
+            return found
+    return []
 
 
 def suspects(record: RunRecord | None) -> list[Process]:
     """Orphans of this user in the supervisor's control group, younger than its ``S``: they may be the run's, or anybody's."""
     if record is None or record.started is None:
         return []
-    started, user = record.started, os.getuid()
-    members = {p.pid: p for p in table() if not started.cgroup or _cgroup(p.pid) == started.cgroup}
-    return [
-        process
-        for process in members.values()
-        # Orphans go to init or, under a user's session manager, to a reaper that has a group of its own.
-        if (process.parent == 1 or process.parent not in members)
+    started, user, me = record.started, os.getuid(), os.getpid()
+    found = {
+        process.pid: process
+        for process in _passing()
+        if process.start >= started.start
+        and process.pid != me  # an app that was started anew by init, or by whatever is outside of the group
         and process.parent not in (0, 2)  # the kernel's own threads
-        and process.start >= started.start
-        and process.pid != os.getpid()  # an app that was started anew by init, or by whatever is outside of the group
+        and _is_member(process.pid, started.cgroup)
+        # Orphans go to init or, under a user's session manager, to a reaper that has a group of its own.
+        and (process.parent == 1 or not _is_member(process.parent, started.cgroup))
         and _owner(process.pid) == user
-    ]
+    }
+    return list(found.values())
+
+
+def _is_member(pid: int, cgroup: str) -> bool:
+    """Whether a living process is in that control group; "" is any."""
+    return lives(pid) and (not cgroup or _cgroup(pid) == cgroup)
 
 
 def _cgroup(pid: int) -> str:
@@ -164,7 +213,19 @@ def _owner(pid: int) -> int:
 
 
 def _kill(process: Process) -> bool:
-    """SIGKILL, if the pid is still that very process."""
+    """SIGKILL to it, if the pid is still that very process, and to its group.
+
+    A fork can't get away from a signal to its group, as it can from one to its parent. The group had a member of this run in it
+    a moment ago, so it lies in a session that one of the run has made, and its id can't have been given anew since.
+    """
+    killed = _kill_one(process)
+    if process.group not in (0, 1, os.getpgrp()):
+        with suppress(OSError):
+            os.killpg(process.group, signal.SIGKILL)
+    return killed
+
+
+def _kill_one(process: Process) -> bool:
     try:
         pinned = os.pidfd_open(process.pid)
     except OSError:

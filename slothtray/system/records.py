@@ -43,6 +43,11 @@ def create(path: str) -> int:
     return descriptor
 
 
+def open_stderr(path: str) -> int:
+    """Make the file beside a record that takes what the supervisor itself has to say. Raises OSError."""
+    return private.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+
 def allocate(descriptor: int) -> None:
     """Reserve the page; where the file system can't, write zeros, which readers stop at."""
     if hasattr(os, "posix_fallocate"):

@@ -90,7 +90,8 @@ def _running(snapshot: Snapshot, limit: int) -> str:
         return snapshot.reason or "running"
     since = [f"since {_clock(job.started_at, snapshot)}"] if job.started_at is not None else []
     attempt = [f"attempt {job.attempts}"] if job.attempts > 1 else []
-    return about("running", job, ", ".join(since + attempt), limit)
+    stuck = [job.reason] if job.reason else []  # that something of it can't be killed, which says more than since when
+    return about("running", job, ", ".join(stuck or since + attempt), limit)
 
 
 def _clock(wall: float, snapshot: Snapshot) -> str:

@@ -121,7 +121,7 @@ class AppSteps(RecordLock):
         assert run is not None
         if verdict == "SWEEP_COOKIE":
             found = run.supervisor != "" or run.main in ("forked", "live") or run.kid == "child"
-            return Step("app: processes.belonging", self._at(world, "swept", found=found))
+            return Step("app: processes.remains", self._at(world, "swept", found=found))
         left = run._replace(
             supervisor="",
             main="killed" if run.main in ("forked", "live") else run.main,

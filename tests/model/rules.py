@@ -77,7 +77,7 @@ class Rules:
 
         ``row`` is the row as it stands at the commit; all but ``cancel_seen`` is as it was when it was read.
         """
-        self._processes.belonging = lambda *_: [SOMEBODY] if found else []
+        self._processes.remains = lambda *_: [SOMEBODY] if found else []
         self._processes.sweep = lambda *_: SimpleNamespace(killed=(), unproven=(SOMEBODY.pid,) if found else ())
         job = self._job(row._replace(cancel_requested=cancel_seen))
         verdict_ = self.policy.Verdict[verdict]

@@ -52,12 +52,13 @@ def _of_queue(queue: Queue, paths: Paths, now: float) -> list[Wait]:
     if reading.next_due(queue.database) is None and (job is None or job.not_before > now):
         own = [wait._replace(reason=f"job {job.id}: {wait.reason}") for wait in _own(queue, job, now)] if job is not None else []
         return own + _no_app(paths)
-    running = [Wait("running", f"job {one.id} runs", one.started_at, None) for one in reading.running(queue.database)]
+    running = [Wait("running", f"job {one.id} runs{_stuck(one)}", one.started_at, None) for one in reading.running(queue.database)]
     return running + _gates(queue, paths, now)
 
 
 def _own(queue: Queue, job: Job, now: float) -> list[Wait]:
-    running = [Wait("running", f"job {one.id} runs first", one.started_at, None) for one in reading.running(queue.database)]
+    first = reading.running(queue.database)
+    running = [Wait("running", f"job {one.id} runs first{_stuck(one)}", one.started_at, None) for one in first]
     if job.start_now:
         return running
     if job.not_before == NEVER:
@@ -69,6 +70,11 @@ def _own(queue: Queue, job: Job, now: float) -> list[Wait]:
     ahead = reading.ahead_of(queue.database, job, now)
     words = "1 job goes first" if ahead == 1 else f"{ahead} jobs go first"
     return running + ([Wait("queue", words, job.created_at, None)] if ahead else [])
+
+
+def _stuck(job: Job) -> str:
+    """What a running job has to say: that something of it can't be killed."""
+    return f" ({job.reason})" if job.reason else ""
 
 
 def _gates(queue: Queue, paths: Paths, now: float) -> list[Wait]:
