@@ -26,6 +26,10 @@ DEBIAN_PACKAGES = (
     "trayer",  # a panel that knows only the old XEmbed tray
     "xfce4-panel",  # a panel with the new tray ...
     "xfwm4",  # ... which wants a window manager to open its menus
+    "xfce4-session",  # a whole login, which starts what autostart has written
+    "dex",  # ... and what starts that under sway
+    "desktop-file-utils",  # judges the desktop entries
+    "systemd",  # systemd-analyze judges the user service
     "sway",  # a Wayland session, in a window of Xvfb ...
     "waybar",  # ... and its panel ...
     "grim",  # ... and its screenshots

@@ -34,9 +34,17 @@ class Paths:
 def find(home: str | None = None) -> Paths:
     """The folder that ``--home`` or ``SLOTHTRAY_HOME`` names, else the person's own one."""
     chosen = home or os.environ.get("SLOTHTRAY_HOME")
-    if chosen:
-        return Paths(chosen)
-    return Paths(os.path.join(_data_home(), "slothtray"), os.path.join(_config_home(), "slothtray", "config.toml"))
+    return Paths(chosen) if chosen else _own()
+
+
+def options(paths: Paths) -> list[str]:
+    """The words before a command that pick this folder where no variable does; none for the person's own one."""
+    own = _own()
+    return [] if (paths.home, paths.config) == (own.home, own.config) else ["--home", paths.home]
+
+
+def _own() -> Paths:
+    return Paths(os.path.join(_data_home(), "slothtray"), os.path.join(config_home(), "slothtray", "config.toml"))
 
 
 def _data_home() -> str:
@@ -47,7 +55,8 @@ def _data_home() -> str:
     return platformdirs.user_data_dir()
 
 
-def _config_home() -> str:
+def config_home() -> str:
+    """Where this person's programs have their settings."""
     if sys.platform == "linux":
         return _xdg("XDG_CONFIG_HOME", ".config")
     import platformdirs

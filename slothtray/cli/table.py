@@ -242,6 +242,21 @@ COMMANDS: dict[str, Command] = {
             ),
             "show or change settings",
         ),
+        Command(
+            "autostart",
+            "Start slothtray with the login, or no more; without a word: tell how it is.",
+            "autostart",
+            (
+                Option(("--headless",), "the runner as a systemd user service, without a desktop"),
+                JSON,
+            ),
+            "[enable | disable | status]",
+            "?",
+            "enable writes an entry for this installation and this queue folder. disable\n"
+            "removes it, and the service of --headless with it.",
+            ("slothtray autostart enable", "slothtray autostart enable --headless", "slothtray autostart status --json"),
+            "start with the login",
+        ),
     )
 }
 APP = Command("", "The tray application.", "app")

@@ -1,7 +1,7 @@
 """What the rest of slothtray may ask of a desktop, as interfaces, and how each says that it could not."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from slothtray.errors import Refused, SlothtrayError
 from slothtray.model import Notice
@@ -64,8 +64,21 @@ class Copier(Protocol):
         """Put it there, for as long as nothing else is copied, also after our end. Takes 2 s at most. Raises CopyFailed."""
 
 
+class LoginState(NamedTuple):
+    """How the login's entry for slothtray is. ``place``: its file or key; ``command``: what it starts, () without an entry."""
+
+    enabled: bool
+    place: str
+    command: tuple[str, ...] = ()
+    problem: str = ""
+    """Why an entry that is there starts nothing, or not this queue; "" when nothing is wrong."""
+
+
 class Autostart(Protocol):
     """The login's own list of what it starts. Each call may raise a SlothtrayError."""
+
+    def state(self) -> LoginState:
+        """How it is, in full."""
 
     def enable(self) -> None:
         """Start with the login from now on."""

@@ -134,6 +134,11 @@ def test_why_has_exactly_these_keys(running, ended):
     assert answer["job"] is None
 
 
+def test_autostart_has_exactly_these_keys(idle):
+    state = {"enabled": FLAG, "path": TEXT, "command": Maybe(LIST), "problem": Maybe(TEXT)}
+    fits(told(idle, "autostart", "--json"), {"version": WHOLE, "login": state, "headless": Maybe(state), "linger": Maybe(FLAG)})
+
+
 def test_without_an_app_load_and_reason_are_null(home):
     fits(told(home, "list", "--json"), {"version": WHOLE, "queue": QUEUE, "jobs": LIST})
     home.set_load(7.5)
@@ -175,6 +180,7 @@ COMMANDS_WITH_JSON = {
     "show": (["show", "--json", "99999"], 1, "unknown-job"),
     "why": (["why", "--json", "99999"], 1, "unknown-job"),
     "config": (["config", "get", "no_such_key", "--json"], 2, None),
+    "autostart": (["autostart", "--json", "on"], 2, "usage"),
 }
 
 

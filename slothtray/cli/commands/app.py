@@ -12,6 +12,7 @@ from slothtray.paths import Paths
 from slothtray.runner import Loop, LoopThread, Tell
 from slothtray.store import Queue, person
 from slothtray.system import applog, clipboard, copier, notify, opener, sessionend, sleep
+from slothtray.system.autostart import system_autostart
 from slothtray.text import clean
 from slothtray.tray.app import Port, run_app
 
@@ -49,6 +50,7 @@ def port(paths: Paths) -> Port:
         add=lambda text: add(paths, text),
         copy=lambda text: copier.system_copier().write(text),
         open_log=lambda job, on_failure: open_log(paths, job, on_failure),
+        autostart=system_autostart(paths),
     )
 
 
