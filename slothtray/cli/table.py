@@ -257,6 +257,16 @@ COMMANDS: dict[str, Command] = {
             ("slothtray autostart enable", "slothtray autostart enable --headless", "slothtray autostart status --json"),
             "start with the login",
         ),
+        Command(
+            "doctor",
+            "Look at desktop, queue and machine: what works, what doesn't, what mends it.",
+            "doctor",
+            (Option(("--notify",), "show a notification, to see that one comes"), JSON),
+            detail="Changes nothing. A server without a desktop needs no tray. 1 if something is\n"
+            "broken, 0 if not, also with warnings.",
+            examples=("slothtray doctor", "slothtray doctor --notify", "slothtray doctor --json"),
+            brief="what works, what doesn't",
+        ),
     )
 }
 APP = Command("", "The tray application.", "app")

@@ -127,6 +127,11 @@ def _tools() -> list[_Tool]:
     return tools
 
 
+def tools() -> tuple[str, ...]:
+    """Return the names of the programs by which this session's clipboard can be read, best first."""
+    return tuple(tool.name for tool in _tools())
+
+
 def _nothing_to_ask() -> ClipboardError:
     if os.environ.get("WAYLAND_DISPLAY"):
         return ClipboardError("the clipboard can't be read: wl-paste is missing", "install wl-clipboard")

@@ -108,6 +108,16 @@ class Search:
                 for source in self._sources:
                     source.close()
 
+    def glance(self, *, display: bool) -> Seen:
+        """Return what there is at this moment, without waiting. ``display``: whether one answers. Raises NothingToWaitFor."""
+        try:
+            for source in (_Watcher, _XTray) if display and not os.environ.get("WAYLAND_DISPLAY") else (_Watcher,):
+                self._open(source)
+            return self._look()
+        finally:
+            for one in self._sources:
+                one.close()
+
     def _first_sight(self) -> tuple[str, ...]:
         """The usual case, without a look at the X server: the connection alone would start one under Wayland."""
         self._open(_Watcher)
