@@ -107,8 +107,7 @@ def demo(arguments: list[str]) -> int:
 
 def bench(arguments: list[str]) -> int:
     """The figures that the README tells, measured on this machine; give it some quiet."""
-    if arguments:
-        raise Stop(f"bench takes no {arguments[0]}: see --help", 2)
+    nothing_more("bench", arguments)
     folder = os.path.join(ROOT, "tests", "bench")
     scripts = sorted(name for name in os.listdir(folder) if name.endswith(".py") and name not in ("__init__.py", "measure.py"))
     return max(with_program("bench", [], [os.path.join(folder, name)]) for name in scripts)
@@ -116,17 +115,54 @@ def bench(arguments: list[str]) -> int:
 
 def with_program(name: str, arguments: list[str], words: list[str]) -> int:
     """Run a script of the checkout with the environment's Python; it takes no arguments of its own."""
-    if arguments:
-        raise Stop(f"{name} takes no {arguments[0]}: see --help", 2)
-    venv = Venv(".venv", base_python())
+    nothing_more(name, arguments)
+    return with_venv(Venv(".venv", base_python()), words)
+
+
+def generate(arguments: list[str]) -> int:
+    """The manual page and the completions anew, after a change of the commands."""
+    nothing_more("generate", arguments)
+    return with_tools("manual.py") or with_tools("completions.py")
+
+
+def package(arguments: list[str]) -> int:
+    """All that gets installed, into dist/; ``--frozen``: the folder that needs no Python."""
+    if arguments == ["--frozen"]:
+        venv = Venv(".venv-frozen", base_python(), extra="frozen")
+        return with_venv(venv, [os.path.join(ROOT, "packaging", "package.py"), "--frozen"])
+    nothing_more("package", arguments)
+    return generate([]) or with_tools("package.py")
+
+
+def debian(arguments: list[str]) -> int:
+    """The README's commands and the package in fresh Debian root folders."""
+    return with_tools("debian.py", *arguments)
+
+
+def with_tools(script: str, *words: str) -> int:
+    """Run a script of packaging/ with what the tests use."""
+    return with_venv(Venv(".venv", base_python(), extra="test"), [os.path.join(ROOT, "packaging", script), *words])
+
+
+def with_venv(venv: Venv, words: list[str]) -> int:
+    """Run an environment's Python, after making sure of it."""
     venv.ensure()
     return call([venv.program("python"), *words])
+
+
+def nothing_more(name: str, arguments: list[str]) -> None:
+    """Raises Stop when a command that takes no arguments has got some."""
+    if arguments:
+        raise Stop(f"{name} takes no {arguments[0]}: see --help", 2)
 
 
 COMMANDS: dict[str, tuple[Callable[[list[str]], int], str, str]] = {
     "run": (run, "[--until-empty] [COMMAND ...]", "queue each COMMAND, then start slothtray"),
     "demo": (demo, "", "four tiny jobs behind a load ceiling: order, waits, outcomes, logs"),
     "bench": (bench, "", "measure what the README says, beside its yardsticks"),
+    "generate": (generate, "", "make the manual page and the completions anew"),
+    "package": (package, "[--frozen]", "build all that gets installed, into dist/"),
+    "debian": (debian, "[12] [13]", "try it all in fresh Debian systems; needs root, minutes"),
     "test": (test, "[PYTEST ARGUMENTS ...]", "run ruff, mypy, import-linter and pytest"),
 }
 

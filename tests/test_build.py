@@ -39,7 +39,9 @@ def test_the_wheel_carries_every_asset_and_migration(built):
     assert assets
     assert any(name.endswith(".sql") for name in migrations)
     assert assets | migrations <= names
-    assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"slothtray"}
+    page = {name for name in names if name.endswith(".data/data/share/man/man1/slothtray.1")}
+    assert len(page) == 1
+    assert {name.partition("/")[0] for name in names - page if ".dist-info/" not in name} == {"slothtray"}
 
 
 def test_the_wheel_installs_the_command_and_the_licence(built):

@@ -242,6 +242,6 @@ def _check_words(command: Command, words: "Sequence[str]") -> None:
     if command.many == "" and words:
         raise Usage(f"`slothtray {command.name}` takes no {words[0]!r}", hint)
     if command.many in ("?", "1") and len(words) > 1:
-        raise Usage(f"`slothtray {command.name}` takes one {command.words}, not {len(words)}", hint)
+        raise Usage(f"`slothtray {command.name}` takes one {command.words.strip('[]')}, not {len(words)}", hint)
     if command.many in ("1", "+") and not words:
         raise Usage(f"`slothtray {command.name}` needs {command.words}", hint)

@@ -104,10 +104,11 @@ COMMANDS: dict[str, Command] = {
                 Option(("--path",), "print the file's name"),
                 Option(("--open",), "open the file with the desktop's program for it"),
             ),
-            "ID",
-            "1",
-            examples=("slothtray log 12", "slothtray log -f -n 20 12", "slothtray log 12 | grep error"),
-            brief="what a job wrote",
+            "[ID]",
+            "?",
+            "Without an ID: the app's own log, which tells of trouble with the queue itself.",
+            ("slothtray log 12", "slothtray log -f -n 20 12", "slothtray log 12 | grep error"),
+            "what a job wrote",
         ),
         Command(
             "cancel",
@@ -266,6 +267,21 @@ COMMANDS: dict[str, Command] = {
             "broken, 0 if not, also with warnings.",
             examples=("slothtray doctor", "slothtray doctor --notify", "slothtray doctor --json"),
             brief="what works, what doesn't",
+        ),
+        Command(
+            "completion",
+            "Print what makes a shell complete slothtray's commands, options and ids.",
+            "completion",
+            words="SHELL",
+            many="1",
+            detail="SHELL is bash, zsh or fish. For bash the eval below belongs in ~/.bashrc.\n"
+            "The packages for Debian, Fedora and Arch have put it all in place already.",
+            examples=(
+                "slothtray completion fish > ~/.config/fish/completions/slothtray.fish",
+                'slothtray completion zsh > "${fpath[1]}/_slothtray"',
+                'eval "$(slothtray completion bash)"',
+            ),
+            brief="what completes in a shell",
         ),
     )
 }

@@ -177,6 +177,24 @@ def test_open_hands_it_to_the_desktops_program(idle, tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+def test_without_an_id_it_is_the_apps_own_log(home, tmp_path):
+    app_log = home.paths.app_log
+    assert home.run("log", "--path").stdout == app_log + "\n"
+    for words in ([], ["--open"]):
+        assert home.run("log", *words, code=1).stderr == f"slothtray: there is no log yet: no app has run in {home.path}\n"
+    home.path.mkdir()
+    (home.path / "app.log").write_bytes(ODD)
+    assert log(home) == ODD
+    assert log(home, "-n", "1") == ODD[-6:]
+    opener = tmp_path / "xdg-open"
+    opener.write_text(f'#!/bin/sh\nprintf %s "$1" > {tmp_path}/opened.new; mv {tmp_path}/opened.new {tmp_path}/opened\n')
+    opener.chmod(0o755)
+    home.run("log", "--open", env={**home.environment, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    eventually((tmp_path / "opened").exists, "it is opened")
+    assert (tmp_path / "opened").read_text() == app_log
+    assert "--follow needs the ID of a job" in home.run("log", "-f", code=2).stderr
+
+
 def test_a_log_that_may_not_be_read_is_one_line(idle):
     number = written(idle, b"text")
     log_file = idle.path / "logs" / f"{number}.log"

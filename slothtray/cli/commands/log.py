@@ -21,9 +21,25 @@ LOOK_EVERY = 0.1
 
 
 def run(parsed: Parsed, paths: Paths) -> int:
-    """Print the log or its last lines, follow it, open it, or print its path."""
-    number, lines = parse_id(parsed.words[0]), parsed.whole("lines")
+    """Print the log or its last lines, follow it, open it, or print its path. Without an id it is the app's own."""
+    lines = parsed.whole("lines")
     _check(parsed, lines)
+    return _of_job(parsed, paths, parse_id(parsed.words[0]), lines) if parsed.words else _of_app(parsed, paths.app_log, lines)
+
+
+def _of_app(parsed: Parsed, path: str, lines: int | None) -> int:
+    if parsed.flag("follow"):
+        raise Usage("--follow needs the ID of a job", "see `slothtray log --help`")
+    if parsed.flag("path"):
+        print(path)
+    elif os.path.exists(path):
+        _print_or_open(parsed, path, lines)
+    else:
+        raise Refused("there is no log yet", f"no app has run in {os.path.dirname(path)}")
+    return 0
+
+
+def _of_job(parsed: Parsed, paths: Paths, number: int, lines: int | None) -> int:
     queue = Queue(paths.database)
     try:
         job = person.find(queue.database, number)
