@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-import distro
+import linux_packages
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -30,7 +30,7 @@ def all_packages(target: str) -> list[str]:
     (wheel,) = (path for path in made if path.endswith(".whl"))
     if sys.platform == "linux":
         with tempfile.TemporaryDirectory(prefix="slothtray-package-") as stage:
-            made += [distro.build(kind, wheel, target, stage) for kind in distro.KINDS]
+            made += [linux_packages.build(kind, wheel, target, stage) for kind in linux_packages.KINDS]
     return made
 
 

@@ -12,11 +12,11 @@ sys.path.insert(0, str(ROOT / "packaging"))
 
 @pytest.fixture(scope="session")
 def dist(tmp_path_factory):
-    """A folder with everything that `dev.py package` makes of this tree, by the ending of its name."""
+    """All that `dev.py package` makes of this tree, by the ending of its name: whl, gz, deb, rpm, zst."""
     folder = tmp_path_factory.mktemp("dist")
     words = [sys.executable, ROOT / "packaging" / "package.py", folder]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     made = [Path(line) for line in done.stdout.splitlines()]
     assert sorted(made) == sorted(folder.iterdir())
-    return {path.name[path.name.rindex(".") + 1 :]: path for path in made}
+    return {path.suffix[1:]: path for path in made}

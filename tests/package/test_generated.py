@@ -4,22 +4,19 @@ import configparser
 import re
 import shlex
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
+import completions
+import linux_packages
+import manual
 import pytest
-from conftest import ROOT
 
 from slothtray.cli.main import find
 from slothtray.cli.parser import parse
 from slothtray.cli.table import COMMANDS
 
-sys.path.insert(0, str(ROOT / "packaging"))
-
-import completions
-import distro
-import manual
-
+ROOT = Path(__file__).resolve().parent.parent.parent
 RENEW = "the commands have changed: run `python3 packaging/dev.py generate`"
 PAGE = ROOT / "assets" / "slothtray.1"
 LAUNCHER = ROOT / "packaging" / "linux" / "slothtray.desktop"
@@ -74,18 +71,18 @@ def test_the_launchers_actions_are_commands_that_exist():
 
 
 def test_the_metainfo_is_valid_and_tells_the_newest_version():
-    path = ROOT / "packaging" / "linux" / distro.METAINFO
+    path = ROOT / "packaging" / "linux" / linux_packages.METAINFO
     code, said = run("appstreamcli", "validate", "--no-net", "--pedantic", path)
     assert code == 0, said
     newest = ET.parse(path).find("releases/release")
-    version, date = distro.release()
+    version, date = linux_packages.release()
     assert (newest.get("version"), newest.get("date")) == (version, date.date().isoformat())
 
 
 def test_the_changelog_and_the_program_agree_on_the_version():
     import slothtray
 
-    assert distro.release()[0] == slothtray.__version__
+    assert linux_packages.release()[0] == slothtray.__version__
 
 
 @pytest.mark.parametrize("script", ["debian-postinst", "debian-prerm", "compile", "rpm-preun", "arch-pre-remove"])
