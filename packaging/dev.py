@@ -113,6 +113,11 @@ def bench(arguments: list[str]) -> int:
     return max(with_program("bench", [], [os.path.join(folder, name)]) for name in scripts)
 
 
+def chaos(arguments: list[str]) -> int:
+    """Campaigns of SIGKILLs, as long as you like; what they have found, and the README's table."""
+    return with_venv(Venv(".venv", base_python()), [os.path.join(ROOT, "tests", "chaos", "long.py"), *arguments])
+
+
 def with_program(name: str, arguments: list[str], words: list[str]) -> int:
     """Run a script of the checkout with the environment's Python; it takes no arguments of its own."""
     nothing_more(name, arguments)
@@ -163,6 +168,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str, str]] = {
     "generate": (generate, "", "make the manual page and the completions anew"),
     "package": (package, "[--frozen]", "build all that gets installed, into dist/"),
     "debian": (debian, "[12] [13]", "try it all in fresh Debian systems; needs root, minutes"),
+    "chaos": (chaos, "[--jobs N] [--seed S] [app|supervisor|both]", "kill them again and again while jobs run; a table in the end"),
     "test": (test, "[PYTEST ARGUMENTS ...]", "run ruff, mypy, import-linter and pytest"),
 }
 

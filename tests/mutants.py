@@ -5,8 +5,6 @@ import inspect
 import sys
 import textwrap
 
-import pytest
-
 
 def plant(monkeypatch, where, before, after):
     """Exchange ``before``, which stands there once, for ``after`` in ``module:function``, ``module:Class.method`` or ``module:CONSTANT``."""
@@ -16,9 +14,9 @@ def plant(monkeypatch, where, before, after):
     owner = getattr(module, owner_name) if owner_name else module
     original = getattr(owner, name)
     if isinstance(original, str):
-        changed = _exchanged(original, before, after)
+        changed = exchanged(original, before, after)
     else:
-        source = _exchanged(textwrap.dedent(inspect.getsource(original)), before, after)
+        source = exchanged(textwrap.dedent(inspect.getsource(original)), before, after)
         made = {}
         exec(compile(source, f"<mutant of {where}>", "exec"), module.__dict__, made)
         changed = made[name]
@@ -32,7 +30,7 @@ def _ours():
     return [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in ("slothtray", "queue_machine")]
 
 
-def _exchanged(text, before, after):
-    if text.count(before) != 1:
-        pytest.fail(f"{before!r} stands there {text.count(before)} times: the mutant is out of date")
+def exchanged(text, before, after):
+    """The text with the one for the other."""
+    assert text.count(before) == 1, f"{before!r} stands there {text.count(before)} times: the mutant is out of date"
     return text.replace(before, after)

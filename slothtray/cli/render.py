@@ -60,14 +60,21 @@ def what_of(job: Job, now: float, reason: str | None = None, usual: float | None
     if job.state is State.RUNNING:
         attempt = f"attempt {job.attempts}" if job.attempts > 1 else ""
         ending = "being cancelled" if job.cancel_requested else ""
-        words = [f"for {duration_words(now - (job.started_at or now))}", attempt, usually, ending, job.reason or ""]
+        words = [f"for {duration_words(now - (job.started_at or now))}", attempt, repeated(job), usually, ending, job.reason or ""]
     elif job.state is State.PENDING:
         words = [waiting_words(job, now, reason), usually]
     elif job.state is State.HELD:
         words = [job.reason or ""]
     else:
-        words = [job.message or "", took(job), ago(now - job.finished_at) if job.finished_at else ""]
+        words = [job.message or "", took(job), repeated(job), ago(now - job.finished_at) if job.finished_at else ""]
     return clean(", ".join(word for word in words if word))
+
+
+def repeated(job: Job) -> str:
+    """That it was begun anew after a crash or the like: whoever comes back in the morning is told, too."""
+    if not job.interruptions:
+        return ""
+    return "interrupted once" if job.interruptions == 1 else f"interrupted {job.interruptions} times"
 
 
 def took(job: Job) -> str:

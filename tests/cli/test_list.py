@@ -38,6 +38,18 @@ def test_an_empty_queue_says_what_to_do(home):
     assert said.stderr == ""
 
 
+def test_what_was_cut_short_and_run_again_says_so_to_its_end_and_after_it(home):
+    once, often, never = (home.enqueue(f"exit {code}") for code in range(3))
+    now = time.time()
+    end(home, once, state="running", attempts=2, interruptions=1, started_at=now)
+    end(home, often, state="done", attempts=4, interruptions=3, started_at=now, finished_at=now, message="ok")
+    end(home, never, state="done", attempts=1, started_at=now, finished_at=now, message="ok")
+    found = rows(home)
+    assert "attempt 2, interrupted once" in found[once]
+    assert found[often].endswith("ok, interrupted 3 times, just now")
+    assert found[never].endswith("ok, just now")
+
+
 def test_the_unfinished_come_in_the_order_they_will_run_in_then_the_last_finished_first(home, go):
     first = home.add(f"until [ -e {go} ]; do sleep 0.02; done")
     home.start()
