@@ -301,9 +301,10 @@ def test_a_device_is_no_file_either(tmp_path):
     for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_CREAT):
         with pytest.raises(private.Odd, match="it is not a plain file"):
             private.open_file("/dev/zero", flags)
-    with pytest.raises(private.Odd), socket.socket(socket.AF_UNIX) as made:
+    with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(tmp_path / "socket"))
-        private.open_file(str(tmp_path / "socket"), os.O_RDONLY)
+        with pytest.raises(private.Odd):
+            private.open_file(str(tmp_path / "socket"), os.O_RDONLY)
 
 
 def test_a_descriptor_of_a_refused_file_is_not_left_open():
@@ -327,7 +328,7 @@ def test_many_programs_may_make_the_folder_at_once(tmp_path):
 
 
 def test_a_file_or_a_dangling_link_in_the_folders_place_is_one_line(home, tmp_path):
-    for make in (lambda: home.path.touch(), lambda: home.path.symlink_to(tmp_path / "nowhere")):
+    for make in (home.path.touch, lambda: home.path.symlink_to(tmp_path / "nowhere")):
         make()
         done = home.run("add", "true", code=4)
         assert done.stderr.startswith(f"slothtray: the queue folder {home.path} can't be used: ")

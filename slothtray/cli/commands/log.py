@@ -1,5 +1,6 @@
 """`slothtray log`: what a job wrote; bytes as they are into a pipe, made harmless for a terminal."""
 
+import os
 import sys
 import time
 from collections.abc import Iterator
