@@ -3,6 +3,8 @@
 import pytest
 import session
 
+from slothtray.system import notify
+
 
 @pytest.fixture(scope="session")
 def display():
@@ -26,3 +28,16 @@ def session_bus(message_bus, monkeypatch):
 def system_bus(message_bus, monkeypatch):
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", message_bus.address)
     return message_bus
+
+
+@pytest.fixture
+def notifier():
+    made = notify.system_notifier("/icons/sloth.png")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def desktop(session_bus, display, tmp_path):
+    with session.dunst(session_bus, display, tmp_path) as running:
+        yield running
