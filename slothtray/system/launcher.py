@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from slothtray import private
 from slothtray.crashpoint import crash_point
+from slothtray.errors import Refused
 from slothtray.paths import Paths
 from slothtray.system import processes, records
 from slothtray.system.scope import Scopes
@@ -112,6 +113,9 @@ class Launcher:
     """
 
     def __init__(self, script: str | None = None, scopes: Scopes | None = None) -> None:
+        """Raises ``Refused`` where a supervisor can't hold a job: it needs fork, and a lock that a child inherits."""
+        if sys.platform == "win32":
+            raise Refused("jobs can't be run on Windows yet", "in WSL slothtray is the Linux program, and runs them")
         self._scopes = scopes or Scopes()
         path = script or os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "supervisor.py")
         # A venv's python may become another one under a running app; what it stands for now runs what was compiled for it.

@@ -4,15 +4,18 @@ The lock is the proof of life: whoever holds the descriptor that was locked is t
 death. Only that lock is exclusive; whoever looks or waits takes a shared one, which can't be mistaken for it.
 """
 
-import fcntl
 import json
 import math
 import os
+import sys
 import time
 
 from slothtray import private
 from slothtray.crashpoint import crash_point
 from slothtray.model import JobProcess, Result, RunRecord, Started
+
+if sys.platform != "win32":
+    import fcntl
 
 PAGE = 4096
 """Bytes allocated in advance, so that the result fits on a disk that has become full."""
