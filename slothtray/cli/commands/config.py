@@ -53,7 +53,7 @@ def _one(paths: Paths, name: str, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"version": 1, "problem": reading.problem or None, "key": _key_json(name, reading, paths)}))
         return 2 if reading.problem else 0
-    print(clean(as_words(_written(name, reading))))
+    print(as_words(_written(name, reading)))
     return _problem(reading)
 
 
