@@ -79,7 +79,7 @@ def add_at_once(home, count):
 
 
 @pytest.mark.race
-def test_twenty_adds_at_once_on_a_fresh_folder_lose_none(home):
+def test_case_09_twenty_adds_at_once_on_a_fresh_folder_lose_none(home):
     said = add_at_once(home, 20)
     assert sorted(said, key=int) == [f"{number}\n" for number in range(1, 21)]
     with closing(home.read()) as connection:
@@ -88,7 +88,7 @@ def test_twenty_adds_at_once_on_a_fresh_folder_lose_none(home):
 
 
 @pytest.mark.race
-def test_adds_wait_for_another_programs_lock_and_none_is_lost(home):
+def test_case_09_adds_wait_8_s_for_another_programs_lock_and_none_is_lost(home):
     home.run("list")
     with closing(home.read()) as foreign:
         foreign.isolation_level = None
@@ -96,7 +96,7 @@ def test_adds_wait_for_another_programs_lock_and_none_is_lost(home):
         said = []
         adding = threading.Thread(target=lambda: said.extend(add_at_once(home, 8)))
         adding.start()
-        adding.join(1.5)
+        adding.join(8.0)
         assert said == []
         foreign.execute("COMMIT")
         adding.join()
