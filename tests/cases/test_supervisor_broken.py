@@ -131,3 +131,33 @@ def test_case_35_an_upgrade_does_not_mix_its_supervisor_with_an_app_that_runs(in
 
 def test_case_35_app_and_supervisor_speak_of_the_same_version():
     assert spec.VERSION == supervisor.SPEC_VERSION
+
+
+@pytest.mark.parametrize("change", ["removed", "upgraded"])
+def test_an_app_whose_whole_program_goes_while_a_job_runs_works_the_queue_to_its_end(installations, change):
+    installation = installations()
+    home, package = installation.home, installation.supervisor.parent
+    number = home.add("touch began; until [ -e go ]; do sleep 0.02; done; exit 7")
+    app = installation.start()
+    eventually((home.work / "began").exists, "the job has begun")
+    shutil.rmtree(package)
+    if change == "upgraded":  # to one that is nothing like this one
+        package.mkdir()
+        (package / "__init__.py").write_text("raise RuntimeError('of another version')\n")
+    (home.work / "go").touch()
+    assert home.wait_for(number, *ENDS) == "failed"
+    assert (home.row(number, "exit_code"), home.kinds(number)) == (7, ["added", "claimed", "failed"])
+    again = home.add("--attempts", "2", "[ $SLOTHTRAY_ATTEMPT = 2 ]")
+    assert home.wait_for(again, *ENDS) == "done"
+    long = home.add("touch long; sleep 60")
+    eventually((home.work / "long").exists, "the long one has begun")
+    home.run("cancel", str(long))
+    assert home.wait_for(long, *ENDS) == "cancelled"
+    home.run("pause")
+    home.run("resume")
+    assert home.wait_for(home.add("/nowhere/program"), *ENDS) == "failed"
+    assert home.wait_for(home.add("true"), *ENDS) == "done"
+    assert home.queue()["state"] == "idle"
+    assert "Traceback" not in app.said()
+    assert "the runner failed" not in app.said()
+    assert app.stop() == 0
