@@ -78,5 +78,9 @@ class WaitTimeout(SlothtrayError):
     exit_code = 124
 
 
+PROGRAM_CHANGED = "a part of slothtray is gone: if it was upgraded, quit and start it again; if not, install it again"
+"""What an ImportError means to a person: the app began with a program that is not there any more, or only half of it."""
+
+
 class IllegalTransition(AssertionError):
     """A state change that the table in ``model.py`` does not allow: a defect of ours, never the person's."""

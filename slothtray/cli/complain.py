@@ -3,7 +3,7 @@
 import json
 import sys
 
-from slothtray.errors import SlothtrayError
+from slothtray.errors import PROGRAM_CHANGED, SlothtrayError
 from slothtray.text import clean
 
 TYPE_CHECKING = False
@@ -30,6 +30,8 @@ def defect(error: Exception, paths: "Paths") -> SlothtrayError:
     import time
     import traceback
 
+    if isinstance(error, ImportError):
+        return SlothtrayError(f"{error}", PROGRAM_CHANGED)
     from slothtray import private
 
     what = f"this is a defect of slothtray ({type(error).__name__}: {error})"

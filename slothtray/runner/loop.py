@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from slothtray.clock import Clock
 from slothtray.config import Watched
-from slothtray.errors import DatabaseBusy, FolderReplaced, SlothtrayError
+from slothtray.errors import PROGRAM_CHANGED, DatabaseBusy, FolderReplaced, SlothtrayError
 from slothtray.model import Face, Snapshot
 from slothtray.paths import Paths
 from slothtray.runner.step import Runner, Tell
@@ -90,6 +90,9 @@ class Loop:
             raise
         except SlothtrayError as error:
             return self._on_trouble(f"{error.title}; trying again")
+        except ImportError:
+            log.exception("the runner failed")
+            return self._on_trouble(PROGRAM_CHANGED)
         except Exception:
             log.exception("the runner failed")
             return self._on_trouble("the runner failed: see app.log")

@@ -5,7 +5,6 @@ death. Only that lock is exclusive; whoever looks or waits takes a shared one, w
 """
 
 import json
-import math
 import os
 import sys
 import time
@@ -19,6 +18,8 @@ if sys.platform != "win32":
 
 PAGE = 4096
 """Bytes allocated in advance, so that the result fits on a disk that has become full."""
+LATEST = 1e11
+"""Seconds: the year 5138. What is longer, or later, was not written by a supervisor."""
 SPACE = 1 << 16
 """Bytes below which a disk is full: the last few are the superuser's, or the file system's own."""
 LOCK_TRIES = 100
@@ -174,6 +175,6 @@ def _pid(value: object) -> int:
 
 
 def _float(value: object) -> float:
-    if isinstance(value, int | float) and math.isfinite(value):
+    if isinstance(value, int | float) and 0 <= value <= LATEST:  # NaN is not
         return float(value)
     raise TypeError(value)

@@ -8,7 +8,7 @@ import queue
 import threading
 from collections.abc import Callable
 
-from slothtray.errors import SlothtrayError
+from slothtray.errors import PROGRAM_CHANGED, SlothtrayError
 from slothtray.model import Notice
 from slothtray.system.ports import Notifier
 from slothtray.tray.menu import Actions, Do
@@ -46,6 +46,9 @@ class Clicks:
         except SlothtrayError as error:
             _log.warning("%s: %s", label, error)
             self._on_failure(label, str(error))
+        except ImportError:
+            _log.exception("%s", label)
+            self._on_failure(label, PROGRAM_CHANGED)
         except Exception as error:
             _log.exception("%s", label)
             self._on_failure(label, f"{type(error).__name__}: {error}")

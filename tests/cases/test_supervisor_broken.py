@@ -161,3 +161,15 @@ def test_an_app_whose_whole_program_goes_while_a_job_runs_works_the_queue_to_its
     assert "Traceback" not in app.said()
     assert "the runner failed" not in app.said()
     assert app.stop() == 0
+
+
+def test_a_command_of_half_an_installation_says_so_in_a_line(installations):
+    installation = installations()
+    home = installation.home
+    (installation.supervisor.parent / "store" / "pruning.py").unlink()
+    done = home.run("prune", "--older", "1d", env=installation.environment, cwd="/", code=1)
+    assert done.stdout == ""
+    assert done.stderr.startswith("slothtray: cannot import name 'pruning' from 'slothtray.store' ")
+    assert "a part of slothtray is gone: if it was upgraded" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert home.run("list", env=installation.environment, cwd="/").stderr == ""

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from slothtray.errors import Refused, SlothtrayError
+from slothtray.errors import PROGRAM_CHANGED, Refused, SlothtrayError
 from slothtray.model import Notice
 from slothtray.tray.menu import Do
 from slothtray.tray.workers import Background, Clicks, Telling
@@ -46,6 +46,8 @@ class Port:
             raise Refused("job 1 has no log yet")
         if job == 2:
             raise ZeroDivisionError("oh")
+        if job == 4:
+            raise ModuleNotFoundError("No module named 'slothtray.system.opener'")
         self.said("log", job)
 
     def quit(self):
@@ -74,10 +76,11 @@ def test_quit_works_while_another_click_hangs():
 def test_a_click_that_fails_is_told_in_one_line_and_the_next_one_works(caplog):
     port, failures = Port(), Record()
     clicks = Clicks(port, failures)
-    for number in (1, 2, 3):
+    for number in (1, 2, 4, 3):
         clicks.click("Open log", Do("open_log", (number,)))
     assert port.said.wait(1) == [("log", 3)]
-    assert failures.calls == [("Open log", "job 1 has no log yet"), ("Open log", "ZeroDivisionError: oh")]
+    told = ["job 1 has no log yet", "ZeroDivisionError: oh", PROGRAM_CHANGED]
+    assert failures.calls == [("Open log", words) for words in told]
     assert "Traceback" in caplog.text  # of the one that is our mistake
 
 
