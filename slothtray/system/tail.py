@@ -25,11 +25,11 @@ def last_bytes(path: str, size: int = BLOCK) -> bytes:
 
 
 NO_CUT = logcap.Cut(0, 0, 0)
-_BREAK = re.compile(rb"\r(?!\n)|\n")
-"""Ends a line: a progress bar's carriage return too."""
+_BREAK, _FEED = re.compile(rb"\r(?!\n)|\n"), re.compile(rb"\n")
+"""Ends a line: a progress bar's carriage return too, but where its states are to be folded into one."""
 
 
-def place_of_last(path: str, count: int) -> int:
+def place_of_last(path: str, count: int, *, folded: bool = False) -> int:
     """Where the last ``count`` lines of a log begin. Reads backwards, block by block, over what was cut out; raises OSError."""
     descriptor = private.open_file(path, os.O_RDONLY)
     try:
@@ -42,7 +42,7 @@ def place_of_last(path: str, count: int) -> int:
             if end == cut.end:
                 end = cut.begin
             start = max(0 if end <= cut.begin else cut.end, end - BLOCK)
-            ends = _line_ends(descriptor, start, end, size)
+            ends = _line_ends(_FEED if folded else _BREAK, descriptor, start, end, size)
             if len(ends) >= left:
                 return ends[-left] + 1
             left, end = left - len(ends), start
@@ -51,8 +51,8 @@ def place_of_last(path: str, count: int) -> int:
         os.close(descriptor)
 
 
-def _line_ends(descriptor: int, start: int, end: int, size: int) -> list[int]:
+def _line_ends(pattern: re.Pattern[bytes], descriptor: int, start: int, end: int, size: int) -> list[int]:
     """Where lines end in [start, end), but for the file's very end: that begins no line."""
     block = os.pread(descriptor, end - start + 1, start)  # one more: is the last \r half of a \r\n?
-    found = [start + match.start() for match in _BREAK.finditer(block)]
+    found = [start + match.start() for match in pattern.finditer(block)]
     return [place for place in found if place < min(end, size - 1)]

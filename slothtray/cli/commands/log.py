@@ -3,9 +3,10 @@
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from slothtray import actions, bell, private
+from slothtray.cli.folding import folded
 from slothtray.cli.parser import Parsed
 from slothtray.cli.render import PLAIN, wants_colour
 from slothtray.cli.streams import show_path, tell
@@ -79,7 +80,10 @@ def _print_or_open(parsed: Parsed, path: str, lines: int | None) -> None:
     if parsed.flag("open"):
         opener.system_opener().open(path)
     else:
-        _print(data for _, data in logcap.read(path, 0 if lines is None else tail.place_of_last(path, lines)))
+        fold = sys.stdout.isatty()
+        place = 0 if lines is None else tail.place_of_last(path, lines, folded=fold)
+        pieces = (data for _, data in logcap.read(path, place))
+        _print(folded(pieces) if fold else pieces)
 
 
 def _followed(queue: Queue, paths: Paths, number: int, lines: int | None) -> Iterator[bytes]:
@@ -107,7 +111,7 @@ def _tell_of_wait(paths: Paths, job: Job) -> bool:
     return True
 
 
-def _print(pieces: Iterator[bytes]) -> None:
+def _print(pieces: Iterable[bytes]) -> None:
     """To a terminal only text and colours; to anything else the bytes."""
     if not sys.stdout.isatty():
         for piece in pieces:
