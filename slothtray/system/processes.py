@@ -8,7 +8,6 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import NamedTuple
 
 from slothtray.model import RunRecord
@@ -22,7 +21,11 @@ SUSPECT_PASSES = 10
 """Passes in a row before an orphan is believed to be without the cookie: at its exec a process has no environment for a moment."""
 SWEEP_LIMIT = 200
 """Passes at most: what still breeds, or dies, by then can't be proven dead."""
-GLIMPSES = 100
+SWEEP_PAUSE = 0.05
+"""Seconds between two passes at most: all in all 10 s for a process to die that has gigabytes to give back."""
+IDLE_LIMIT = 20
+"""Passes in a row that find something and can kill none of it: somebody else's, it will be there in the next ones too."""
+GLIMPSES = 50
 """Looks a pass at the process that was made last. One that forks and exits for ever is never there any more when its turn in a
 table of 400 comes (a sweep took that for a proof, with the forker alive); the newest pid is it in every second look, or so."""
 PF_EXITING = 0x4
@@ -137,17 +140,20 @@ def sweep(run: str, record: RunRecord | None) -> Swept:
     (such a one may have dropped cookie, session and group: it is named, never touched).
     """
     killed: set[int] = set()
-    quiet = 0
-    for _ in range(SWEEP_LIMIT):
+    quiet = idle = 0
+    for number in range(SWEEP_LIMIT):
         found = belonging(run, record)
-        killed.update(process.pid for process in found if _kill(process))
-        quiet = 0 if found else quiet + 1
+        hit = {process.pid for process in found if _kill(process)}
+        killed |= hit
+        quiet, idle = (0 if found else quiet + 1), (idle + 1 if found and not hit else 0)
+        if idle >= IDLE_LIMIT:
+            break
         if quiet >= SWEEP_PASSES:
             found = suspects(record)
             certain = quiet >= SUSPECT_PASSES and not any(process.exiting for process in found)
             if certain or not found:
                 break
-        time.sleep(0.002)  # the killed need a moment to leave the table
+        time.sleep(min(0.002 * (number + 1), SWEEP_PAUSE))  # the killed need a moment to leave the table
     return Swept(tuple(sorted(killed)), tuple(process.pid for process in found))
 
 
@@ -174,7 +180,10 @@ def remains(run: str) -> list[Process]:
 
 
 def suspects(record: RunRecord | None) -> list[Process]:
-    """Orphans of this user in the supervisor's control group, younger than its ``S``: they may be the run's, or anybody's."""
+    """Orphans of this user in the supervisor's control group, younger than its ``S``: they may be the run's, or anybody's.
+
+    In a group that is not the whole machine's, those of other users too: who else should have brought them there?
+    """
     if record is None or record.started is None:
         return []
     started, user, me = record.started, os.getuid(), os.getpid()
@@ -187,7 +196,7 @@ def suspects(record: RunRecord | None) -> list[Process]:
         and _is_member(process.pid, started.cgroup)
         # Orphans go to init or, under a user's session manager, to a reaper that has a group of its own.
         and (process.parent == 1 or not _is_member(process.parent, started.cgroup))
-        and _owner(process.pid) == user
+        and (_owner(process.pid) == user or started.cgroup not in ("", "/"))
     }
     return list(found.values())
 
@@ -213,19 +222,7 @@ def _owner(pid: int) -> int:
 
 
 def _kill(process: Process) -> bool:
-    """SIGKILL to it, if the pid is still that very process, and to its group.
-
-    A fork can't get away from a signal to its group, as it can from one to its parent. The group had a member of this run in it
-    a moment ago, so it lies in a session that one of the run has made, and its id can't have been given anew since.
-    """
-    killed = _kill_one(process)
-    if process.group not in (0, 1, os.getpgrp()):
-        with suppress(OSError):
-            os.killpg(process.group, signal.SIGKILL)
-    return killed
-
-
-def _kill_one(process: Process) -> bool:
+    """SIGKILL, if the pid is still that very process; False when it is not, or is not ours to kill."""
     try:
         pinned = os.pidfd_open(process.pid)
     except OSError:

@@ -10,10 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from control_group import ControlGroup
+from escapes import FORKER, crowd, last_pid, nothing_is_born, others
 from harness import eventually, identity
 from private import in_namespace
 
-from slothtray.model import RunRecord, Started
+from slothtray.model import JobProcess, RunRecord, Started
 from slothtray.system import processes
 
 RUN = "1-00000000"
@@ -58,7 +60,7 @@ def test_what_was_killed_and_is_not_buried_yet_is_waited_for(tmp_path):
 
 def sweep_of_one_without_the_cookie(folder):
     words = ["sh", "-c", "touch ready; exec sleep 300"]
-    record, orphan = left_behind(folder, *words, environment={"PATH": os.environ["PATH"]})
+    record, orphan = left_behind(folder, *words, environment=NAMELESS)
     swept = processes.sweep(RUN, record)
     lives = identity(orphan) is not None
     os.kill(orphan, signal.SIGKILL)
@@ -92,3 +94,82 @@ def sweep_by_an_app_that_is_an_orphan_itself(folder):
 
 def test_an_app_that_init_has_started_does_not_suspect_itself(tmp_path):
     assert in_namespace(sweep_by_an_app_that_is_an_orphan_itself, str(tmp_path)) == [False]
+
+
+# --- the supervisor's control group ----------------------------------------------------------------------------------------------
+
+NAMELESS = {"PATH": os.environ["PATH"]}
+AT_REST = ["sh", "-c", "touch ready; exec sleep 300"]
+
+
+def sweep_by_control_group(folder):
+    """Orphans without the cookie: two in the group, one of them another user's; one that is of the group no more."""
+    places = [Path(folder, name) for name in ("own", "foreign", "outside")]
+    with ControlGroup(Path(folder)) as group:
+        for place in places:
+            place.mkdir()
+        record, own = left_behind(places[0], *AT_REST, environment=NAMELESS)
+        _, foreign = left_behind(places[1], *AT_REST[:2], "touch ready; exec setpriv --reuid=65534 sleep 300", environment=NAMELESS)
+        left_behind(places[2], *AT_REST, environment=NAMELESS)
+        group.take([own, foreign])
+        eventually(lambda: os.stat(f"/proc/{foreign}").st_uid == 65534, "it is another user's")
+        swept = processes.sweep(RUN, record._replace(started=record.started._replace(cgroup=group.path)))
+        return [swept.killed, sorted(swept.unproven) == sorted([own, foreign]), identity(own) is not None]
+
+
+def test_who_is_suspected_is_in_the_supervisors_control_group_whoever_it_belongs_to(tmp_path):
+    assert in_namespace(sweep_by_control_group, str(tmp_path)) == [[], True, True]
+
+
+# --- what forks and exits for ever -----------------------------------------------------------------------------------------------
+
+
+def forker_of(folder, environment):
+    """One such, in a session of its own and an orphan, among 300 others; the record of a run it may be of."""
+    crowd()
+    words = ["setsid", sys.executable, "-I", "-S", "-c", FORKER]
+    record, orphan = left_behind(folder, *words, environment=environment)
+    os.kill(orphan, signal.SIGTERM)
+    goal = int(last_pid()) + 20
+    eventually(lambda: int(last_pid()) > goal, "it forks")
+    return record
+
+
+def sweep_of_a_forker(folder):
+    record = forker_of(folder, None)
+    seen = [bool(processes.remains(RUN)) for _ in range(5)]
+    swept = processes.sweep(RUN, record)
+    return [seen, swept.unproven, nothing_is_born()]
+
+
+def test_what_forks_and_exits_for_ever_is_found_and_ended(tmp_path):
+    assert in_namespace(sweep_of_a_forker, str(tmp_path)) == [[True] * 5, [], True]
+
+
+def sweep_of_a_nameless_forker(folder):
+    record = forker_of(folder, NAMELESS)
+    swept = processes.sweep(RUN, record)
+    return [swept.killed, len(swept.unproven) > 0, nothing_is_born()]
+
+
+def test_what_forks_and_exits_for_ever_without_the_cookie_keeps_the_sweep_from_being_a_proof(tmp_path):
+    assert in_namespace(sweep_of_a_nameless_forker, str(tmp_path)) == [[], True, False]
+
+
+# --- strangers -------------------------------------------------------------------------------------------------------------------
+
+
+def sweep_with_a_strangers_session(folder):
+    """The pid of the run's job was given to somebody else, who leads a session now."""
+    stranger = subprocess.Popen(["setsid", "sh", "-c", "sleep 300 & touch ready; wait"], cwd=folder)
+    eventually(Path(folder, "ready").exists, "it leads its session")
+    session = [stranger.pid, *(entry.pid for entry in others() if entry.name == "sleep")]
+    before = [identity(pid) for pid in session]
+    start = processes.look_up(stranger.pid).start
+    record = RunRecord(Started(1, start + 1000, "this-boot", "", 0.0), JobProcess(stranger.pid, start - 1), (), None)
+    swept = processes.sweep(RUN, record)
+    return [swept, len(session), [identity(pid) for pid in session] == before]
+
+
+def test_a_stranger_with_the_pid_of_the_runs_job_is_not_touched_nor_its_session(tmp_path):
+    assert in_namespace(sweep_with_a_strangers_session, str(tmp_path)) == [[[], []], 2, True]
