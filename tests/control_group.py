@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
 from harness import eventually
 
@@ -37,7 +38,7 @@ class ControlGroup:
         """Let them go on."""
         (self._group / "cgroup.freeze").write_text("0")
 
-    def __enter__(self) -> "ControlGroup":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -19,11 +19,11 @@ PROGRAM = Path(supervisor.__file__)
 class Supervised:
     """One attempt in a folder of its own. Its processes are known by that folder."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, program=PROGRAM):
         self.folder = folder
         self.path = folder / "record"
         descriptor = records.create(str(self.path))
-        command = [sys.executable, "-I", "-S", "-B", str(PROGRAM), str(descriptor)]
+        command = [sys.executable, "-I", "-S", "-B", str(program), str(descriptor)]
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         self.process = subprocess.Popen(command, pass_fds=[descriptor], cwd="/", start_new_session=True, env={}, **pipes)
         os.close(descriptor)

@@ -162,8 +162,10 @@ def test_a_database_that_is_busy_at_every_write_loses_nothing_and_doubles_nothin
     queued.until(lambda: queued.state(long) == "done")
 
     os.rename(queued.paths.runs, queued.paths.runs + ".away")
+    Path(queued.paths.runs).touch()
     unrecorded = queued.add("true", once=True)
     queued.until(lambda: queued.told(unrecorded)[-1] == "unstarted")
+    os.unlink(queued.paths.runs)
     os.rename(queued.paths.runs + ".away", queued.paths.runs)
     queued.until(lambda: queued.state(unrecorded) == "done")
 
@@ -175,7 +177,7 @@ def test_a_database_that_is_busy_at_every_write_loses_nothing_and_doubles_nothin
     queued.until(lambda: queued.state(unstarted) == "done")
 
     assert queued.told(failing) == ["added", "claimed", "retry", "claimed", "failed"]
-    assert queued.told(long) == ["added", "claimed", "adopted", "reclaimed", "claimed", "done"]
+    assert queued.told(long) == ["added", "claimed", "adopted", "slept", "reclaimed", "claimed", "done"]
     assert queued.told(late) == ["added", "expired"]
     assert queued.told(unrecorded) == ["added", "claimed", "unstarted", "claimed", "done"]
     assert queued.told(unstarted) == ["added", "claimed", "unstarted", "claimed", "done"]
@@ -183,8 +185,8 @@ def test_a_database_that_is_busy_at_every_write_loses_nothing_and_doubles_nothin
     assert starts == {str(failing): 2, str(long): 2, str(unrecorded): 1, str(unstarted): 1}
     jobs = [queued.queue.get(number) for number in (failing, long, unrecorded, unstarted)]
     assert [(job.attempts, job.failures, job.interruptions) for job in jobs] == [(2, 2, 0), (2, 0, 1), (1, 0, 0), (1, 0, 0)]
-    slept = queued.queue.database.rows("SELECT detail FROM events WHERE kind = 'slept'")
-    assert [row["detail"] for row in slept] == ["1 h"]
+    slept = queued.queue.database.rows("SELECT job, detail FROM events WHERE kind = 'slept'")
+    assert [(row["job"], row["detail"]) for row in slept] == [(None, "1 h"), (long, "1 h")]
     assert not reading.running(queued.queue.database)
     assert set(queued.met) == writing_methods()
     assert all(count >= 2 for count in queued.met.values()), queued.met

@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from harness import command_line, eventually, identity
 from supervised import PROGRAM, open_files
 
+from slothtray import supervisor
 from slothtray.system import records
 
 # --- the spec --------------------------------------------------------------------------------------------------------------------
@@ -86,6 +88,19 @@ def test_the_longest_reason_leaves_room_in_the_page(attempt):
     assert ended.why == "exec"
     assert len(ended.error) <= 1000
     assert len(attempt.path.read_bytes()) == 4096
+
+
+def test_the_page_has_room_for_the_longest_of_every_line(tmp_path):
+    descriptor = os.open(tmp_path / "record", os.O_RDWR | os.O_CREAT)
+    record, pid, text = supervisor.Record(descriptor), 2**22, "x" * (supervisor.TEXT_BYTES - 2)
+    record.line("S", pid=pid, start=10**12, boot="8" * 36, cgroup=text, at=time.time())
+    record.line("J", pid=pid, start=10**12)
+    for number in range(supervisor.UNKILLABLE_LINES):
+        record.line("K", pids=[pid - number] * supervisor.UNKILLABLE_TOLD)
+    record.line("X", why="interrupted", code=None, signal=64, error=text, left=pid, ran=1e8 / 3, at=time.time())
+    assert os.fstat(descriptor).st_size <= records.PAGE
+    assert records.read(descriptor).unkillable == (pid - supervisor.UNKILLABLE_LINES + 1,) * supervisor.UNKILLABLE_TOLD
+    os.close(descriptor)
 
 
 def test_start_and_job_are_in_the_record_while_the_job_runs_and_the_result_after_it(attempt):

@@ -6,8 +6,9 @@ import time
 
 import pytest
 from harness import command_line, eventually
-from supervised import handles
+from supervised import PROGRAM, Supervised, handles
 
+from slothtray import supervisor
 from slothtray.system import records
 
 # --- limits ----------------------------------------------------------------------------------------------------------------------
@@ -34,6 +35,45 @@ def test_the_whole_tree_is_ended_stubborn_stopped_and_distant_ones_too(attempt, 
     ended = attempt.end()
     assert ended.why == {"limit": "timeout", "cancel": "cancel", "session end": "interrupted"}[way]
     assert attempt.alive() == []
+
+
+@pytest.fixture
+def without_list(tmp_path):
+    """Makes attempts on a kernel without a list of a process's children, as far as their supervisors know."""
+    source = PROGRAM.read_text()
+    assert source.count("/children") == 2
+    program = tmp_path / "supervisor.py"
+    program.write_text(source.replace("/children", "/no-such-list"))
+    made = []
+
+    def make(name):
+        (tmp_path / name).mkdir()
+        made.append(Supervised(tmp_path / name, program))
+        return made[-1]
+
+    yield make
+    for attempt in made:
+        attempt.close()
+
+
+def test_the_whole_tree_is_ended_on_a_kernel_that_does_not_list_children(without_list):
+    attempt = without_list("tree").start(TREE)
+    eventually(lambda: whole_tree(attempt), "the tree is there")
+    attempt.process.send_signal(signal.SIGUSR1)
+    assert attempt.end().why == "cancel"
+    assert attempt.alive() == []
+
+
+def test_what_a_job_leaves_is_counted_on_a_kernel_that_does_not_list_children(without_list):
+    attempt = without_list("left").start("sleep 300 & setsid sleep 301 & exit 0")
+    assert attempt.end().left == 2
+
+
+def test_where_there_is_no_proc_the_table_comes_from_ps(monkeypatch):
+    monkeypatch.setattr(supervisor.os.path, "exists", lambda path: False)
+    table = dict(supervisor.parents())
+    assert table[os.getpid()] == os.getppid()
+    assert os.getpid() not in table.values(), "it has counted ps itself"
 
 
 def test_a_job_may_use_its_grace_to_end_well_and_still_counts_as_timed_out(attempt):
