@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from control_group import ControlGroup
 from escapes import FORKER, crowd, last_pid, nothing_is_born, others
 from harness import eventually, identity
@@ -173,3 +174,11 @@ def sweep_with_a_strangers_session(folder):
 
 def test_a_stranger_with_the_pid_of_the_runs_job_is_not_touched_nor_its_session(tmp_path):
     assert in_namespace(sweep_with_a_strangers_session, str(tmp_path)) == [[[], []], 2, True]
+
+
+@pytest.mark.parametrize("passes", [[["it"]], [[], ["it"]], [[], []]])
+def test_without_a_record_two_passes_must_find_nothing(monkeypatch, passes):
+    left = [*passes]
+    monkeypatch.setattr(processes, "belonging", lambda run, record: left.pop(0))
+    assert processes.remains(RUN) == passes[-1]
+    assert left == []
