@@ -4,11 +4,18 @@ import errno
 import os
 import select
 import signal
+import threading
 import time
 
 import pytest
 import session
+from harness import eventually
 
+from slothtray.clock import ManualClock
+from slothtray.config import Watched, defaults
+from slothtray.paths import Paths
+from slothtray.runner import Loop, LoopThread, Tell
+from slothtray.store import Queue
 from slothtray.system import sleep
 from slothtray.system.bus import BusUnavailable
 
@@ -195,3 +202,61 @@ def test_closing_twice_is_fine(logind):
     source.close()
     source.close()
     assert (source.fileno(), source.drain()) == (None, False)
+
+
+# --- the runner hears of it ------------------------------------------------------------------------------------------------------
+
+
+class Sleeper:
+    """A runner's loop that has looked once and will not look again for a minute, unless something rings."""
+
+    def __init__(self, path):
+        self.paths = Paths(str(path / "queue"))
+        self.clock, self._looked = ManualClock(), threading.Event()
+        settings = Watched(self.paths.config, defaults(1.0), {"ceiling": None, "cooldown": 0.0, "settle": 1e-3})
+        tell = Tell(snapshot=lambda _: self._looked.set())
+        self._thread = LoopThread(lambda: Loop(self.paths, settings, tell, sleep.listen(), self.clock))
+        self._thread.start()
+        self.wait_for_a_look()
+        self.queue = Queue(self.paths.database, self.clock)
+
+    def wait_for_a_look(self):
+        assert self._looked.wait(20)
+        self._looked.clear()
+
+    def slept(self, job=None):
+        sql = "SELECT detail FROM events WHERE kind = 'slept' AND job IS ?"
+        return [row["detail"] for row in self.queue.database.rows(sql, (job,))]
+
+    def close(self):
+        self._thread.stop()
+        self._thread.join(20)
+        self.queue.close()
+
+
+@pytest.fixture
+def sleeper(tmp_path, logind):
+    made = Sleeper(tmp_path)
+    yield made
+    made.close()
+
+
+def test_a_wake_that_logind_tells_of_is_in_the_history_at_once(logind, sleeper):
+    goes_to_sleep(logind)
+    sleeper.wait_for_a_look()
+    assert sleeper.slept() == []
+    sleeper.clock.suspend(7 * 3600 + 12 * 60)
+    goes_to_sleep(logind, before=False)
+    eventually(lambda: sleeper.slept() == ["7 h 12 min"], "the wake is in the history")
+
+
+def test_case_07_what_came_due_in_a_sleep_that_logind_tells_of_runs_once(logind, sleeper, tmp_path):
+    job = sleeper.queue.add(f"echo >> {tmp_path}/ran", delay=3600)
+    goes_to_sleep(logind)
+    sleeper.clock.suspend(7 * 3600)
+    goes_to_sleep(logind, before=False)
+    eventually(sleeper.slept, "the wake was heard")
+    sleeper.clock.advance(1)
+    goes_to_sleep(logind, before=False)
+    eventually(lambda: sleeper.queue.get(job.id).state == "done", "it has run")
+    assert (tmp_path / "ran").read_text() == "\n"
