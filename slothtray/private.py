@@ -21,7 +21,8 @@ class Odd(OSError):
 def make_folder(path: str) -> None:
     """Make a folder, and what is missing above it, with mode 0700 whatever the umask is; one that exists stays as it is.
 
-    Raises OSError, and so for a folder that belongs to somebody else. To root it may: that is `sudo slothtray list`.
+    The new names are durable then: what is synced in the folder would be lost with its own. Raises OSError, and so for a folder
+    that belongs to somebody else. To root it may: that is `sudo slothtray list`.
     """
     try:
         status = os.stat(path)
@@ -44,6 +45,21 @@ def _make_missing(path: str) -> None:
     except FileExistsError:
         return
     os.chmod(path, 0o700)  # the umask may have taken bits of our own
+    try:
+        sync_folder(above)
+    except OSError:
+        return  # one that may be written to and not read can't be opened: it is not ours to refuse
+
+
+def sync_folder(path: str) -> None:
+    """Make the names in a folder durable; nothing where a folder can't be opened for that. Raises OSError."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def is_file(path: str) -> bool:

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 UNSHARE = ["unshare", *(["--map-root-user"] if os.geteuid() else []), "--pid", "--fork", "--mount-proc", "--kill-child"]
 INIT = ["sh", "-c", '"$@"; exit $?', "init"]
@@ -17,10 +17,13 @@ print(json.dumps(getattr(importlib.import_module(module), name)(*words)))
 """
 
 
-def in_namespace(function: Callable, *words: str, limit: float = 50.0):
-    """Call a function of a test's module with some texts in a namespace that ends with it; what it returned, by way of JSON."""
+def in_namespace(function: Callable, *words: str, limit: float = 50.0, under: Sequence[str] = ()):
+    """Call a function of a test's module with some texts in a namespace that ends with it; what it returned, by way of JSON.
+
+    ``under``: a program that is to run all that, strace say.
+    """
     call = json.dumps([sys.path, function.__module__, function.__name__, words])
-    command = [*UNSHARE, *INIT, sys.executable, "-c", CALL, call]
+    command = [*UNSHARE, *INIT, *under, sys.executable, "-c", CALL, call]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=limit, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

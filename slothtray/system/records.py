@@ -39,7 +39,7 @@ def create(path: str) -> int:
         lock(descriptor)
         crash_point("record locked")
         os.fsync(descriptor)
-        sync_folder(os.path.dirname(path))
+        private.sync_folder(os.path.dirname(path))
     except BaseException:
         os.close(descriptor)
         os.unlink(path)
@@ -71,15 +71,6 @@ def lock(descriptor: int) -> None:
             time.sleep(0.005)
         else:
             return
-
-
-def sync_folder(path: str) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def open_for_look(path: str) -> int | None:

@@ -52,12 +52,13 @@ def audit(campaign: "Campaign") -> Tally:
     faults = [(job, fault) for job in jobs for fault in repeats_of(job, campaign.plan.target)]
     faults += [(job, fault) for job in asked for fault in ends_of(job, SHAPES[campaign.shapes[job.number]])]
     told = [f"{fault}: {campaign.shapes[job.number]} {job._replace(kinds=dict(job.kinds))}" for job, fault in faults]
-    findings = [*campaign.complaints, *overlaps, *told, *untold(campaign, jobs)]
+    gone = [f"lost: job {number} is not there" for number in campaign.shapes.keys() - {job.number for job in jobs}]
+    findings = [*campaign.complaints, *gone, *overlaps, *told, *untold(campaign, jobs)]
     if not campaign.cut_short:
         findings += [f"leftover: process {pid}" for pid in campaign.home.processes()]
     return Tally(
         target=campaign.plan.target,
-        jobs=len(jobs),
+        jobs=len(campaign.shapes),
         kills=dict(campaign.kills),
         adoptions=sum(job.kinds["adopted"] for job in jobs),
         announced=sum(job.kinds["reclaimed"] for job in jobs),

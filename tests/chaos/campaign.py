@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from audit import Tally, audit
 from harness import App, Home, command_line
-from shapes import LINES, SHAPES, any_shape, command
+from shapes import LINES, SHAPES, command, shapes_of
 from witness import Witness
 
-from slothtray import actions
+from slothtray import actions, private
 from slothtray.store.adding import NewJob
 
 CONFIG = 'backoff_cap = "1s"\nkill_grace = "0.2s"\n'
@@ -79,10 +79,10 @@ class Campaign:
     # --- the jobs -----------------------------------------------------------------------------------------------------------
 
     def _queue_jobs(self) -> None:
-        self.home.path.mkdir(mode=0o700)
+        private.make_folder(str(self.home.path))
         (self.home.path / "config.toml").write_text(CONFIG)
         self.shapes: dict[int, str] = {}
-        names = [any_shape(self.chance) for _ in range(self.plan.jobs)]
+        names = shapes_of(self.plan.jobs, self.chance)
         for start in range(0, len(names), BATCH):
             batch = names[start : start + BATCH]
             ids = actions.add(self.home.paths, [self._job(name) for name in batch]).ids

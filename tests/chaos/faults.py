@@ -52,6 +52,9 @@ FAULTS = {
             "        launched = job is not None and self._launch(job, captured)\n    return job if launched else None\n",
         ),
     ),
+    "an add is synced but for its last step": (
+        Exchange("store.connection:Database.__init__", "synchronous=EXTRA", "synchronous=NORMAL"),
+    ),
     "the result is not synced": (Exchange(SUPERVISOR, "        os.fsync(self._descriptor)\n", ""),),
 }
 

@@ -52,9 +52,9 @@ SHAPES = {
 SECONDS = (0.01, 0.05, 0.1, 0.2, 0.4)
 
 
-def any_shape(chance: random.Random) -> str:
-    """The name of one of them."""
-    return chance.choices(list(SHAPES), [shape.weight for shape in SHAPES.values()])[0]
+def shapes_of(jobs: int, chance: random.Random) -> list[str]:
+    """The names of so many of them, by chance."""
+    return chance.choices(list(SHAPES), [shape.weight for shape in SHAPES.values()], k=jobs)
 
 
 def command(name: str, chance: random.Random) -> str:
