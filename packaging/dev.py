@@ -114,7 +114,7 @@ def bench(arguments: list[str]) -> int:
 
 
 def chaos(arguments: list[str]) -> int:
-    """Campaigns of SIGKILLs, as long as you like; what they have found, and the README's table."""
+    """Campaigns of SIGKILLs and power cuts, as long as you like; what they have found, and the README's table."""
     return with_venv(Venv(".venv", base_python()), [os.path.join(ROOT, "tests", "chaos", "long.py"), *arguments])
 
 
@@ -168,7 +168,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], int], str, str]] = {
     "generate": (generate, "", "make the manual page and the completions anew"),
     "package": (package, "[--frozen]", "build all that gets installed, into dist/"),
     "debian": (debian, "[12] [13]", "try it all in fresh Debian systems; needs root, minutes"),
-    "chaos": (chaos, "[--jobs N] [--seed S] [app|supervisor|both]", "kill them again and again while jobs run; a table in the end"),
+    "chaos": (chaos, "[app|supervisor|both|power ...]", "kill them, or cut the power, again and again while jobs run"),
     "test": (test, "[PYTEST ARGUMENTS ...]", "run ruff, mypy, import-linter and pytest"),
 }
 
@@ -179,6 +179,7 @@ examples:
   python3 packaging/dev.py test
   python3 packaging/dev.py demo
   python3 packaging/dev.py test -k policy -x
+  python3 packaging/dev.py chaos --jobs 300 --seed 7 both     half a minute to minutes; without any of these: all, an hour
 """
 
 

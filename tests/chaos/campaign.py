@@ -32,8 +32,8 @@ KILLS_A_JOB = 2
 BATCH = 100
 FROZEN = {True: 0.7, False: 0.2}
 """How many of the app's deaths a supervisor sleeps through, near its own start or later."""
-SPANS = {"start": 0.05, "line": 0.05, "anywhere": 0.25}
-"""Seconds after what is waited for in which a kill comes: after a run record was made, after a line of a job, after the last kill."""
+SPANS = {"record": 0.05, "birth": 0.02, "line": 0.05, "anywhere": 0.25}
+"""Seconds in which a kill comes after what is waited for: a new run record, a new supervisor, a line of a job, nothing at all."""
 
 
 class Plan(NamedTuple):
@@ -208,14 +208,15 @@ class Campaign:
 
     def _moment(self) -> None:
         """Wait for the next moment to kill at: near a start, near a line in the witness file, or anywhere."""
-        kind = self.chance.choice(("start", "start", "line", "line", "anywhere"))
+        kind = self.chance.choice(("record", "birth", "line", "line", "anywhere"))
         goal = self.witness.lines() + self.chance.randint(0, self.plan.lines)
         self._wait(lambda: self.witness.lines() >= goal)
-        if kind == "start":
-            before = self._records()
-            self._wait(lambda: self._records() != before)
+        look = {"record": self._records, "birth": supervisors}.get(kind)
+        if look is not None:
+            before = look()
+            self._wait(lambda: look() not in (before, []))
         self._wait(lambda: False, self.chance.uniform(0, SPANS[kind]))
-        self._near_start = kind == "start"
+        self._near_start = look is not None
 
     def _records(self) -> int:
         """Changes with each run record that is made."""
@@ -225,7 +226,7 @@ class Campaign:
             return 0
 
     def _wait(self, condition: Callable[[], bool], limit: float = 20.0) -> None:
-        """Until the condition, all is over, or the app has ended; not longer than ``limit`` seconds."""
+        """Until the condition, or until all is over; not longer than ``limit`` seconds."""
         deadline = time.monotonic() + limit
         while time.monotonic() < deadline and not condition() and not self.over():
             time.sleep(POLL)

@@ -10,18 +10,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import adds
+import power
 from audit import Tally
 from campaign import Campaign, Plan
 from harness import Home
-from private import INIT, UNSHARE
+from private import INIT, UNSHARE, in_namespace
 
-TARGETS = ("app", "supervisor", "both")
 LINES = {"app": 4, "supervisor": 4, "both": 2}
 """At most so many lines of the witness from one kill to the next: so 1,500 jobs see 300 to 500 kills and more."""
+RECORDED, CUTS = 10, 15
+"""Jobs of each campaign that is recorded for power cuts, and the cuts in it."""
+ADDS, ADD_CUTS = 250, 2000
 HEADINGS = ("killed", "jobs", "kills", "adoptions", "repeats announced", "repeats seen", "overlaps", "lost", "wrong exit codes")
 EVERY = 10.0
 """Seconds between two lines of progress where no terminal shows it all the time."""
@@ -29,31 +34,37 @@ EVERY = 10.0
 
 def main(arguments: list[str]) -> int:
     """Run the campaigns that are asked for; 1 when one has found anything."""
-    parser = argparse.ArgumentParser(prog="dev.py chaos", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("targets", nargs="*", metavar="app|supervisor|both", help="what is killed; all three, one after the other")
-    parser.add_argument("--jobs", type=int, default=1500, metavar="N", help="jobs of each campaign; 1500")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="another one gives other jobs and other moments; 1")
-    parser.add_argument("--inside", metavar="FOLDER", help=argparse.SUPPRESS)
-    asked = parser.parse_args(arguments)
-    unknown = set(asked.targets) - set(TARGETS)
-    if unknown or asked.jobs < 1:
-        parser.error(f"{unknown.pop()} is none of {', '.join(TARGETS)}" if unknown else "--jobs must be 1 or more")
+    asked = parsed(arguments)
     if asked.inside:
-        campaign = Plan(asked.targets[0], asked.seed, asked.jobs, LINES[asked.targets[0]])
-        (Path(asked.inside) / "tally").write_text(json.dumps(lived(Path(asked.inside), campaign)))
+        plan = Plan(asked.targets[0], asked.seed, asked.jobs, LINES[asked.targets[0]])
+        (Path(asked.inside) / "tally").write_text(json.dumps(lived(Path(asked.inside), plan)))
         return 0
-    tallies = [in_private(target, asked.jobs, asked.seed) for target in asked.targets or TARGETS]
+    tallies = [in_folder(target, asked.jobs, asked.seed) for target in asked.targets or CAMPAIGNS]
     print(table(tallies))
     return int(any(tally.findings for tally in tallies))
 
 
-def in_private(target: str, jobs: int, seed: int) -> Tally:
-    """One campaign in a namespace of its own. Says what it has found, and where that lies."""
-    folder = tempfile.mkdtemp(prefix=f"slothtray-chaos-{target}-")
-    words = [sys.executable, __file__, target, "--jobs", str(jobs), "--seed", str(seed), "--inside", folder]
-    if subprocess.run([*UNSHARE, *INIT, *words], check=False).returncode:
-        sys.exit(f"the campaign has broken down; its folder is {folder}")
-    tally = Tally(**json.loads((Path(folder) / "tally").read_text()))
+def parsed(arguments: list[str]) -> argparse.Namespace:
+    """The arguments; ends with 2 when they can't be meant so."""
+    parser = argparse.ArgumentParser(prog="dev.py chaos", description=__doc__.splitlines()[0])
+    targets = "|".join(CAMPAIGNS)
+    parser.add_argument("targets", nargs="*", metavar=targets, help="what is killed, or the power cut; all, one after the other")
+    parser.add_argument("--jobs", type=int, default=1500, metavar="N", help="jobs of each campaign; 1500")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="another one gives other jobs and other moments; 1")
+    parser.add_argument("--inside", metavar="FOLDER", help=argparse.SUPPRESS)
+    asked = parser.parse_args(arguments)
+    for target in asked.targets:
+        if target not in CAMPAIGNS:
+            parser.error(f"{target} is none of {', '.join(CAMPAIGNS)}")
+    if asked.jobs < 1:
+        parser.error("--jobs must be 1 or more")
+    return asked
+
+
+def in_folder(target: str, jobs: int, seed: int) -> Tally:
+    """One campaign. Says what it has found, and where that lies."""
+    folder = Path(tempfile.mkdtemp(prefix=f"slothtray-chaos-{target}-"))
+    tally = CAMPAIGNS[target](folder, target, jobs, seed)
     for finding in tally.findings:
         print(finding)
     if tally.findings:
@@ -61,6 +72,14 @@ def in_private(target: str, jobs: int, seed: int) -> Tally:
     else:
         shutil.rmtree(folder)
     return tally
+
+
+def of_kills(folder: Path, target: str, jobs: int, seed: int) -> Tally:
+    """A campaign of kills, in a namespace of its own but on this terminal."""
+    words = [sys.executable, __file__, target, "--jobs", str(jobs), "--seed", str(seed), "--inside", str(folder)]
+    if subprocess.run([*UNSHARE, *INIT, *words], check=False).returncode:
+        sys.exit(f"the campaign has broken down; its folder is {folder}")
+    return Tally(**json.loads((folder / "tally").read_text()))
 
 
 def lived(folder: Path, plan: Plan) -> dict:
@@ -72,6 +91,32 @@ def lived(folder: Path, plan: Plan) -> dict:
         home.close()
 
 
+def of_power_cuts(folder: Path, target: str, jobs: int, seed: int) -> Tally:
+    """Power cuts over adds first, then over as many small recorded campaigns as it takes until so many jobs had to live through one."""
+    began = time.monotonic()
+    found = adds.cut(folder / "adds", adds.recorded(folder / "adds", ADDS), seed, ADD_CUTS)
+    lost = f"{found.looked_for} acknowledged adds looked for, {len(found.findings)} findings"
+    print(f"{target}: {found.cuts} cuts over {ADDS} adds: {lost}", file=sys.stderr)
+    tallies: list[Tally] = []
+    while sum(tally.jobs for tally in tallies) < jobs:
+        part, number = folder / f"recorded-{len(tallies)}", seed + len(tallies)
+        power.recorded(part, Plan("app", number, RECORDED, 2), 600.0)
+        tallies.append(Tally(**in_namespace(power.live, *map(str, (part, number, RECORDED, CUTS)), limit=600.0)))
+        so_far = power.added_up(tallies)
+        text = f"{so_far.kills['power']} cuts, {so_far.jobs} of {jobs} jobs, {time.monotonic() - began:.0f} s"
+        print(f"{target}: {text}", file=sys.stderr, flush=True)
+    total = power.added_up(tallies)
+    return total._replace(findings=[*found.findings, *total.findings])
+
+
+CAMPAIGNS: dict[str, Callable[[Path, str, int, int], Tally]] = {
+    "app": of_kills,
+    "supervisor": of_kills,
+    "both": of_kills,
+    "power": of_power_cuts,
+}
+
+
 class Progress:
     """Tells how far a campaign is: on a terminal in one line that changes, else now and then in a new one."""
 
@@ -80,14 +125,14 @@ class Progress:
         self._began = self._last = time.monotonic()
 
     def __call__(self, campaign: Campaign) -> None:
-        now = time.monotonic()
-        if now - self._last < (0.2 if self._terminal else EVERY) and not campaign.over():
+        now, over = time.monotonic(), campaign.over()
+        if now - self._last < (0.2 if self._terminal else EVERY) and not over:
             return
         self._last = now
-        lines, kills = campaign.witness.lines(), dict(campaign.kills)
-        text = f"{campaign.plan.target}: {lines} lines of {campaign.plan.jobs} jobs, {kills}, {now - self._began:.0f} s"
-        end = "\n" if campaign.over() or not self._terminal else ""
-        print(("\r\x1b[K" if self._terminal else "") + text, end=end, file=sys.stderr, flush=True)
+        kills = ", ".join(f"{name} {count}" for name, count in sorted(campaign.kills.items()))
+        jobs = f"{campaign.witness.ended()} of {campaign.plan.jobs} jobs"
+        text = f"{campaign.plan.target}: {jobs}, killed: {kills or 'nothing yet'}, {now - self._began:.0f} s"
+        print(("\r\x1b[K" if self._terminal else "") + text, end="\n" if over or not self._terminal else "", file=sys.stderr, flush=True)
 
 
 def table(tallies: list[Tally]) -> str:

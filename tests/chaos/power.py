@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import uuid
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import campaign
@@ -48,8 +47,8 @@ class PowerCuts:
 
     cut_short = False
 
-    def __init__(self, folder: Path, seed: int, jobs: int, tell: Callable[["PowerCuts"], None] = lambda _: None) -> None:
-        self.folder, self.plan, self.tell = folder, Plan("power", seed, jobs, 0), tell
+    def __init__(self, folder: Path, seed: int, jobs: int) -> None:
+        self.folder, self.plan = folder, Plan("power", seed, jobs, 0)
         self.done = operations(folder.with_suffix(".trace"), folder)
         self.shapes = dict(enumerate(shapes_of(jobs, random.Random(seed)), 1))
         self.chance = random.Random(seed)
@@ -67,7 +66,6 @@ class PowerCuts:
         for place, operation in enumerate(self.done):
             if place in moments:
                 tallies.append(self._cut(disk, place, moments[place], seen))
-                self.tell(self)
             disk.take(operation)
             seen.take(operation)
         return added_up(tallies)
@@ -89,7 +87,6 @@ class PowerCuts:
 
     def _cut(self, disk: Disk, place: int, fate: str, seen: "Seen") -> Tally:
         self._become(disk.after_cut(keeper(fate, self.chance)), seen)
-        self.kills["power"] += 1
         self.complaints = []
         app = self.home.start("--until-empty", ready=False)
         if app.wait(LIMIT) not in (0, 1):
@@ -98,7 +95,7 @@ class PowerCuts:
         self.complaints += self._forgotten(seen)
         tally = audit(self)
         where = f"cut at {place} of {len(self.done)}, {fate} kept"
-        return tally._replace(findings=[f"{finding} ({where})" for finding in tally.findings])
+        return tally._replace(kills={"power": 1}, findings=[f"{finding} ({where})" for finding in tally.findings])
 
     def _become(self, image: dict[str, bytes | None], seen: "Seen") -> None:
         """Put the folders into the state in which they are found after the cut, in a new boot."""
@@ -147,4 +144,4 @@ def added_up(tallies: list[Tally]) -> Tally:
     names = ("jobs", "adoptions", "announced", "repeats", "unannounced", "lost", "overlaps", "wrong")
     sums = {name: sum(getattr(tally, name) for tally in tallies) for name in names}
     findings = [finding for tally in tallies for finding in tally.findings]
-    return Tally(target="power", kills={"power": len(tallies)}, findings=findings, **sums)
+    return Tally(target="power", kills={"power": sum(tally.kills["power"] for tally in tallies)}, findings=findings, **sums)

@@ -47,6 +47,10 @@ class Witness:
         began = Counter(line.job for line in self.words() if line.kind == "S")
         return [job for job, times in began.items() if times > 1]
 
+    def ended(self) -> int:
+        """How many jobs have come to their end."""
+        return len({line.job for line in self.words() if line.kind == "E"})
+
     def words(self) -> list[Line]:
         """All lines, in the order in which they were written."""
         self.lines()
