@@ -138,6 +138,8 @@ class Notice(NamedTuple):
     urgent: bool
     offers: tuple[str, ...] = ()
     covers: tuple[int, ...] = ()
+    keep: bool = True
+    """Whether it stays in the menu when it could not be shown."""
 
     @property
     def jobs(self) -> tuple[int, ...]:

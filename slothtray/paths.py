@@ -17,6 +17,7 @@ class Paths:
         self.app_log = os.path.join(self.home, "app.log")
         self.bell = os.path.join(self.home, "bell")
         self.lock = os.path.join(self.home, "runner.lock")
+        self.told = os.path.join(self.home, "told")
 
     def log(self, job: int) -> str:
         """The one log file of a job, all attempts in it."""

@@ -130,7 +130,7 @@ def _known(asked: _Asked) -> store_health.Health:
 def _trial() -> list[Examination]:
     def send() -> Check:
         notice = Notice(None, "slothtray", "This is what a notification looks like.", urgent=False)
-        notify.system_notifier().notify(notice)
+        notify.system_notifier(passing=True).notify(notice)
         return Check("notification", OK, "one was shown")
 
     return [Examination("notification", send, 6.0)]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from slothtray.doctor.checks import OK, PROBLEM, WARNING, Check
 from slothtray.system.facts.desktop import Owner, Screen, Server
-from slothtray.tray.search import SNI, Seen
+from slothtray.tray.search import Seen, remedy
 
 Install = Callable[[str], str]
 """Makes the command that installs a package on this system."""
@@ -51,10 +51,7 @@ def panel(seen: Seen | None, owner: Owner | None, screen: Screen, install: Insta
 
 def bring_tray(screen: Screen, install: Install) -> str:
     """What brings a tray to this desktop."""
-    if "GNOME" in screen.desktop.split(":"):
-        return install("gnome-shell-extension-appindicator") + ", then log in anew"
-    package = "waybar" if screen.name.startswith("wayland") else "xfce4-panel"
-    return f"{install(package)}, then start {package}"
+    return remedy(screen.desktop, install, wayland=screen.name.startswith("wayland"))
 
 
 def _by(owner: Owner | None) -> str:
@@ -72,7 +69,7 @@ def tray(backends: tuple[str, ...], screen: Screen, chosen: str) -> Check:
 
 def usable(backends: tuple[str, ...], *, has_gi: bool) -> tuple[str, ...]:
     """Of the backends to try those that can be imported."""
-    return tuple(one for one in backends if one != "gtk" or has_gi) if backends != SNI else backends
+    return tuple(one for one in backends if one != "gtk" or has_gi)
 
 
 def notifications(server: Server, screen: Screen, install: Install) -> Check:

@@ -41,7 +41,7 @@ def load(now: Now, health: Health, config: Config) -> Check:
 
 
 def gates(now: Now, health: Health, config: Config, *, answers: bool) -> Check:
-    """Each gate by name. What only the app knows (settle, cooldown) is what it said last."""
+    """Each gate by name. Where an app runs its word counts: it alone knows of settle and cooldown, and its options may differ."""
     row = health.queue or {}
     paused, until = bool(row.get("paused")), row.get("paused_until")
     facts = Gates(
@@ -55,8 +55,8 @@ def gates(now: Now, health: Health, config: Config, *, answers: bool) -> Check:
     )
     shut = {wait.gate: wait.reason for wait in policy.waits(now.instant, facts)}
     gate, reason = row.get("gate"), row.get("reason")
-    if answers and gate in ("settle", "cooldown") and isinstance(reason, str):
-        shut[str(gate)] = reason
+    if answers and isinstance(gate, str) and isinstance(reason, str):
+        shut[gate] = reason
     return Check("gates", OK, "; ".join(f"{name}: {shut.get(name, 'open')}" for name in (*NAMES, *(shut.keys() - set(NAMES)))))
 
 

@@ -42,8 +42,10 @@ Choice = tuple[Notice, str]
 class Bubbles:
     """The service, for any thread. Nothing is done, and no thread begun, before the first bubble."""
 
-    def __init__(self, timeout: float = TIMEOUT) -> None:
+    def __init__(self, timeout: float = TIMEOUT, *, passing: bool = False) -> None:
+        """``passing``: the program ends at once; its bubbles then don't say whose they are, or GNOME would take them away."""
         self.timeout = timeout
+        self._passing = passing
         self._on_choice: Callable[[Notice, str], None] = lambda _notice, _offer: None
         self._lock = threading.Lock()
         self._worker: _Worker | None = None
@@ -78,7 +80,7 @@ class Bubbles:
         """Have it done on our thread. Raises what it raises."""
         with self._lock:
             if self._worker is None:
-                self._worker = _Worker(self.timeout, self._on_choice)
+                self._worker = _Worker(Service(self.timeout, passing=self._passing), self._on_choice)
             request = self._worker.ask(call)
         if not request.over.wait(self.timeout + 1.0):
             raise NotifyFailed(f"the notification service did not answer within {self.timeout:g} s")
@@ -98,8 +100,8 @@ class _Request:
 class _Worker:
     """The thread. It sleeps until it is asked for something or the service says something."""
 
-    def __init__(self, timeout: float, on_choice: Callable[[Notice, str], None]) -> None:
-        self._service = Service(timeout)
+    def __init__(self, service: "Service", on_choice: Callable[[Notice, str], None]) -> None:
+        self._service = service
         self._on_choice = on_choice
         self._requests: queue.SimpleQueue[_Request] = queue.SimpleQueue()
         self._ear, self._mouth = socket.socketpair()
@@ -158,8 +160,9 @@ class _Worker:
 class Service:
     """One connection to the service, for one thread. Each method takes ``timeout`` seconds at most."""
 
-    def __init__(self, timeout: float = TIMEOUT) -> None:
+    def __init__(self, timeout: float = TIMEOUT, *, passing: bool = False) -> None:
         self._timeout = timeout
+        self._passing = passing
         self._bus: Bus | None = None
         self._server = ""
         self._markup = self._actions = False
@@ -270,7 +273,8 @@ class Service:
     def _notify(self, title: str, body: str, icon: str, seconds: int, notice: Notice, deadline: float) -> int:
         actions = _buttons(notice) if self._actions else []
         replaces = self._numbers.get(_tag(notice), 0)
-        arguments = (APP, replaces, icon, title, body, actions, _hints(notice), int(seconds) * 1000)
+        hints = _hints(notice) if self._passing else {**_hints(notice), "desktop-entry": ("s", APP)}
+        arguments = (APP, replaces, icon, title, body, actions, hints, int(seconds) * 1000)
         return int(self._call("Notify", deadline, "susssasa{sv}i", arguments).body[0])
 
     def _close_bubble(self, tag: str, deadline: float) -> None:
@@ -306,7 +310,7 @@ def _buttons(notice: Notice) -> list[str]:
 
 def _hints(notice: Notice) -> Mapping[str, tuple[str, Any]]:
     urgency = _URGENCY_CRITICAL if notice.urgent else _URGENCY_NORMAL
-    return {"urgency": ("y", urgency), "desktop-entry": ("s", APP)}
+    return {"urgency": ("y", urgency)}
 
 
 def _refusal(error: CallFailed) -> NotifyFailed:

@@ -14,17 +14,20 @@ TITLE_LIMIT, BODY_LIMIT = 63, 255
 """In UTF-16 units: Windows' fields hold 64 and 256 with the NUL, and plyer raises in a thread of its own when more comes."""
 
 
-def system_notifier(icon: str = "") -> "PlyerNotifier":
-    """Return this system's notifier. ``icon``: a file that the bubble shows (.ico on Windows), "" for none."""
-    return PlyerNotifier(icon)
+def system_notifier(icon: str = "", *, passing: bool = False) -> "PlyerNotifier":
+    """Return this system's notifier. ``icon``: a file that the bubble shows (.ico on Windows), "" for none.
+
+    ``passing``: the program ends at once, and the bubble is to stay.
+    """
+    return PlyerNotifier(icon, passing=passing)
 
 
 class PlyerNotifier:
     """Notices as plyer's notifications. plyer is imported by the first one (12 ms)."""
 
-    def __init__(self, icon: str = "") -> None:
+    def __init__(self, icon: str = "", *, passing: bool = False) -> None:
         self._icon = icon
-        self._bubbles = Bubbles() if sys.platform == "linux" else None
+        self._bubbles = Bubbles(passing=passing) if sys.platform == "linux" else None
         self._front: Any = None
         self._lock = threading.Lock()
 

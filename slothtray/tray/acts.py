@@ -31,6 +31,10 @@ class Port(NamedTuple):
     """The log of one job, which then counts as seen; None: the app's. The second is told, some time later and in one line, when
     the desktop could not open it after all."""
     autostart: Autostart | None = None
+    once: Callable[[str], bool] = lambda _mark: True
+    """Whether this was never told before; it counts as told from now on, also after our end."""
+    forget: Callable[[str], object] = lambda _mark: None
+    """It is no longer true, so it may be told again."""
 
 
 class Acts:

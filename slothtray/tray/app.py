@@ -62,8 +62,9 @@ MakeRunner = Callable[[Callable[[Snapshot], None], Callable[[Notice], None]], Ru
 """Gets ``on_snapshot`` and ``on_notice``, which return at once and never raise; makes the runner, not yet started."""
 
 
-MakeShell = Callable[[Click, Callable[[], None]], Shell]
-"""Gets what takes a click, and what is to be called as the menu is about to be shown; both return at once."""
+MakeShell = Callable[[Click, Callable[[], None], Callable[[str], None]], Shell]
+"""Gets what takes a click, what is to be called as the menu is about to be shown, and what is told whether there is a tray ("")
+or what would bring one; all return at once."""
 
 
 def run_app(
@@ -86,15 +87,16 @@ class App:
         self._session: Session | None = None
         self._lock = threading.Lock()
         self._ending = threading.Event()
-        self._runner_died = self._icon_gone = False
+        self._runner_died = self._icon_gone = self._trayless = False
         self._last_resort = threading.Timer(END_LIMIT, _leave)
         self._last_resort.daemon = True
         self._board = Board()
         self._telling = Telling(notifier, self._board.undelivered)
+        self._port = port
         self._acts = Acts(port, self._board, self._telling, self._on_failed_click, self.quit)
         self._clicks = Clicks(self._acts, self._on_failed_click)
         self._looks = Background("looks", self._look)
-        self._shell = make_shell(self._clicks.click, self._looks.ask)
+        self._shell = make_shell(self._clicks.click, self._looks.ask, self._on_sight)
         self._board.show_by(self._shell.show)
         notifier.listen(lambda notice, offer: self._clicks.click(offer_words(offer), chosen(notice, offer)))
 
@@ -161,6 +163,18 @@ class App:
             self._icon_gone = True
         if self._runner_died:
             self.quit()
+
+    def _on_sight(self, advice: str) -> None:
+        """A tray is there, or not: said in `list`, and, once until there was one, by a notification: at each login is too often."""
+        mark = f"no tray on {os.environ.get('XDG_CURRENT_DESKTOP') or 'this desktop'}"
+        if not advice:
+            self._port.forget(mark)
+        elif self._port.once(mark):
+            body = f"The queue is worked all the same; `slothtray list` shows it. What brings a tray: {advice}"
+            self._telling.tell(Notice(None, "There is no tray for slothtray's icon", body, urgent=False, keep=False))
+        if self._runner is not None and (advice or self._trayless):
+            self._runner.remark(f"no tray icon yet: {advice}" if advice else "")
+        self._trayless = bool(advice)
 
     def _remark(self, words: str) -> None:
         """What nobody can see in a tray is to be seen in `list`; and it may be the first sign that the session ends."""

@@ -12,9 +12,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 from slothtray.system.bus import Bus, BusUnavailable, Call, CallFailed
+from slothtray.system.facts import distribution
 
 _log = logging.getLogger(__name__)
 
@@ -80,7 +82,9 @@ class Source(Protocol):
 class Search:
     """One search, made for one ``find``."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_sight: Callable[[str], None] = lambda _advice: None) -> None:
+        """``on_sight``, which must return at once, is told "" when there is a tray, and after SILENCE what would bring one."""
+        self._on_sight = on_sight
         self._lock = threading.Lock()
         self._stopped = False
         self._mouth: socket.socket | None = None
@@ -103,7 +107,10 @@ class Search:
                 if self._stopped:
                     return ()
             try:
-                return self._first_sight() or self._wait(ear)
+                found = self._first_sight() or self._wait(ear)
+                if found:
+                    self._on_sight("")
+                return found
             finally:
                 for source in self._sources:
                     source.close()
@@ -138,6 +145,8 @@ class Search:
             if silent and since is None and now - begun >= SILENCE:
                 silent = False
                 _log.warning("no tray yet; the icon appears as soon as there is one: %s", advice())
+                if os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY"):
+                    self._on_sight(advice())
             ends = [since + PATIENCE] if since is not None else [begun + SILENCE] if silent else []
             self._sleep(ear, max(0.0, ends[0] - now) if ends else None)
         return ()
@@ -179,11 +188,16 @@ def _line(error: Exception) -> str:
 
 def advice() -> str:
     """Return what would bring a tray to this desktop."""
-    if "GNOME" in os.environ.get("XDG_CURRENT_DESKTOP", "").split(":"):
-        return "GNOME needs the package gnome-shell-extension-appindicator"
-    if os.environ.get("WAYLAND_DISPLAY"):
-        return "start a panel with a tray, such as waybar"
-    return "start a panel with a tray, such as xfce4-panel or trayer"
+    install = partial(distribution.install, text=distribution.os_release())
+    return remedy(os.environ.get("XDG_CURRENT_DESKTOP", ""), install, wayland=bool(os.environ.get("WAYLAND_DISPLAY")))
+
+
+def remedy(desktop: str, install: Callable[[str], str], *, wayland: bool) -> str:
+    """Return the same for any desktop (by its XDG_CURRENT_DESKTOP), as words that begin with a command; pure."""
+    if "GNOME" in desktop.split(":"):
+        return install("gnome-shell-extension-appindicator") + ", then log in anew"
+    package = "waybar" if wayland else "xfce4-panel"
+    return f"{install(package)}, then start {package} (or any other panel with a tray)"
 
 
 class _Watcher:

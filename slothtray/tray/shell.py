@@ -57,9 +57,14 @@ def _view(snapshot: Snapshot, notes: menu.Notes) -> _View:
 class Shell:
     """One icon in the tray, from ``run`` to ``stop``. Made for one run."""
 
-    def __init__(self, click: Click, about_to_show: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        click: Click,
+        about_to_show: Callable[[], None] = lambda: None,
+        on_sight: Callable[[str], None] = lambda _advice: None,
+    ) -> None:
         """``about_to_show`` is called on the tray's own thread, by the backends that know it, before the menu is; it must return
-        at once. What it leads to being shown changes in the open menu.
+        at once. What it leads to being shown changes in the open menu. ``on_sight``: see ``Search``.
         """
         self._click = click
         self._about_to_show = about_to_show
@@ -69,7 +74,7 @@ class Shell:
         self._loops = False
         self._stopping = False
         self._no_rest = threading.Event()
-        self._search = Search()
+        self._search = Search(on_sight)
 
     def run(self, on_ready: Callable[[], None] = lambda: None) -> None:
         """Show the icon until ``stop``, or from when there is a tray. Must be called on the main thread, which it keeps.

@@ -118,6 +118,8 @@ class Telling:
             _log.info("%s; the notice about job %d stays", reason, item)
             return
         _log.warning("%s; not shown: %s: %s", reason, item.title, item.body)
+        if not item.keep:
+            return
         try:
             self._on_undelivered(item)
         except Exception:

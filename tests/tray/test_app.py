@@ -61,8 +61,9 @@ class FakeShell:
         self.shown = []
         self.failure = None
 
-    def __call__(self, click, about_to_show):
+    def __call__(self, click, about_to_show, on_sight):
         self.click = click
+        self.on_sight = on_sight
         self.about_to_show = about_to_show
         return self
 

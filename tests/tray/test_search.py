@@ -211,7 +211,7 @@ def test_a_search_can_be_stopped_before_and_while_it_waits(looks, bus):
 
 @pytest.mark.parametrize(
     ("desktop_name", "wayland", "advice"),
-    [("ubuntu:GNOME", "wayland-0", "gnome-shell-extension-appindicator"), ("sway", "wayland-1", "waybar"), ("", "", "trayer")],
+    [("ubuntu:GNOME", "wayland-0", "gnome-shell-extension-appindicator"), ("sway", "wayland-1", "waybar"), ("", "", "xfce4-panel")],
 )
 def test_silence_is_told_once_with_what_would_bring_a_tray(bus, monkeypatch, caplog, desktop_name, wayland, advice):
     monkeypatch.setattr(search, "SILENCE", 0.1)

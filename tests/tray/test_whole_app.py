@@ -101,6 +101,7 @@ class App:
         opener.write_text(f'#!/bin/sh\necho "$1" >> {self.opened}\n')
         opener.chmod(0o755)
         self.configure('ceiling = "off"\ncooldown = 0\n')
+        (home.path / "runner.lock").touch(0o600)  # or it would be the first start, which has a notification of its own
         for name, value in home.environment.items():
             monkeypatch.setenv(name, value)
         for name in ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"):
@@ -185,6 +186,21 @@ def test_a_delayed_job_says_in_the_first_line_when_it_will_start(app, home):
         home.enqueue("true", not_before=time.time() + 3600)
         clock = time.strftime("%H:%M", time.localtime(time.time() + 3600))
         person.sees(f"Waiting: job 1 at {clock}")
+
+    assert app.run(during) == 0
+
+
+def test_start_at_login_writes_the_login_s_entry_and_takes_it_back(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    entry = tmp_path / "config" / "autostart" / "slothtray.desktop"
+
+    def during(person):
+        person.chooses("Start at login")
+        person.wait_for(lambda _, notes: notes.autostart is True)
+        assert f"--home {app.home.path}\n" in entry.read_text()
+        person.chooses("Start at login")
+        person.wait_for(lambda _, notes: notes.autostart is False)
+        assert not entry.exists()
 
     assert app.run(during) == 0
 

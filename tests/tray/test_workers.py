@@ -114,6 +114,16 @@ def test_what_the_notifier_refuses_or_chokes_on_is_given_back_and_logged(caplog)
     assert "no notification service is running; not shown: “make” failed: exit 2" in caplog.text
 
 
+def test_a_notice_that_is_not_to_be_kept_is_only_logged_when_it_could_not_be_shown(caplog):
+    lost = Record()
+    service = Service(SlothtrayError("no"), SlothtrayError("no"))
+    telling = Telling(service, lost)
+    telling.tell(FAILED._replace(keep=False, title="welcome"))
+    telling.tell(FAILED)
+    assert lost.wait(1) == [(FAILED,)]
+    assert "no; not shown: welcome" in caplog.text
+
+
 def test_a_notifier_that_hangs_costs_one_thread_and_nothing_is_lost():
     hang, lost = threading.Event(), Record()
     service = Service(hang, None)

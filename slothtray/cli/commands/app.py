@@ -6,12 +6,13 @@ import sys
 from slothtray import actions, assets
 from slothtray.cli import settings
 from slothtray.cli.parser import Parsed
+from slothtray.cli.welcome import Welcome, already_running, without_desktop
 from slothtray.clock import Clock
-from slothtray.errors import StorageError
+from slothtray.errors import FolderBusy, StorageError
 from slothtray.paths import Paths
 from slothtray.runner import Loop, LoopThread, Tell
 from slothtray.store import Queue, person
-from slothtray.system import applog, clipboard, copier, notify, opener, sessionend, sleep
+from slothtray.system import applog, clipboard, copier, marks, notify, opener, sessionend, sleep
 from slothtray.system.autostart import system_autostart
 from slothtray.text import clean
 from slothtray.tray.app import Port, run_app
@@ -31,13 +32,25 @@ def run(parsed: Parsed, paths: Paths) -> int:
     del parsed
     applog.set_up(paths)
     print(f"slothtray runs the queue in {clean(paths.home)}", file=sys.stderr)
+    without_desktop()
 
     def make_runner(on_snapshot: "Callable[[Snapshot], None]", on_notice: "Callable[[Notice], None]") -> LoopThread:
         tell = Tell(snapshot=on_snapshot, notice=on_notice)
-        return LoopThread(lambda: Loop(paths, settings.watched(paths), tell, sleep.listen()))
+        welcome = Welcome(paths, on_notice)
+
+        def make_loop() -> Loop:
+            loop = Loop(paths, settings.watched(paths), tell, sleep.listen())
+            welcome.say()
+            return loop
+
+        return LoopThread(make_loop)
 
     notifier = notify.system_notifier(assets.path("hicolor/64x64/apps/slothtray.png"))
-    return run_app(make_runner, port(paths), notifier, session=sessionend.of_this_login())
+    try:
+        return run_app(make_runner, port(paths), notifier, session=sessionend.of_this_login())
+    except FolderBusy:
+        already_running(paths)
+        raise
 
 
 def port(paths: Paths) -> Port:
@@ -51,6 +64,8 @@ def port(paths: Paths) -> Port:
         copy=lambda text: copier.system_copier().write(text),
         open_log=lambda job, on_failure: open_log(paths, job, on_failure),
         autostart=system_autostart(paths),
+        once=lambda mark: marks.once(paths, mark),
+        forget=lambda mark: marks.forget(paths, mark),
     )
 
 

@@ -1,0 +1,88 @@
+"""What a start says: the first one where things are, one without a desktop what else there is, a second one that it is one."""
+
+import os
+import sys
+
+from slothtray.cli.streams import tell
+from slothtray.errors import StorageError
+from slothtray.model import Notice
+from slothtray.paths import Paths
+from slothtray.store import Queue, reading
+from slothtray.system import notify
+from slothtray.system.ports import NotifyFailed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ADD = '`slothtray add "make -j4"`'
+
+
+class Welcome:
+    """Made before an app takes the queue folder; says its words once it has it, if it is the first that ever did.
+
+    The lock's file is made by apps alone, and stays.
+    """
+
+    def __init__(self, paths: Paths, notice: "Callable[[Notice], None] | None" = None) -> None:
+        self._paths, self._notice = paths, notice
+        self._first = not os.path.lexists(paths.lock)
+
+    def say(self) -> None:
+        """In the terminal, and in a notification where there is a desktop. Never raises."""
+        if not self._first:
+            return
+        self._first = False
+        for line in first_words(self._paths):
+            tell(line)
+        if self._notice is not None:
+            self._notice(first_notice(self._paths))
+
+
+def first_words(paths: Paths) -> list[str]:
+    """The lines for the terminal."""
+    return [
+        f"welcome! Queue, logs and history are in {paths.home}, the settings in {paths.config}",
+        f"{ADD} queues a command, `slothtray list` shows the queue, `slothtray --help` all else",
+        "`slothtray autostart enable` starts it with the login; `slothtray doctor` tells what is missing here",
+    ]
+
+
+def first_notice(paths: Paths) -> Notice:
+    """The same for the desktop, short enough for a bubble."""
+    body = f"Queue a command: {ADD.strip('`')}\nAll else: slothtray --help\nQueue and logs: {paths.home}\nSettings: {paths.config}"
+    return Notice(None, "slothtray is there: its icon is in the tray", body, urgent=False, keep=False)
+
+
+def without_desktop() -> None:
+    """Say what the tray application is where nothing can be drawn."""
+    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        tell(
+            "there is no desktop here (neither DISPLAY nor WAYLAND_DISPLAY is set): the queue is worked without an icon. "
+            "`slothtray run` does that too and says what it does; `slothtray autostart enable --headless` starts it by itself"
+        )
+
+
+def already_running(paths: Paths) -> None:
+    """Tell a person who has clicked on a launcher, where nobody reads what is printed, that an app runs already."""
+    if sys.stderr.isatty():
+        return
+    try:
+        notify.system_notifier(passing=True).notify(running_notice(paths))
+    except NotifyFailed:
+        return  # what is printed, and the exit code, say it
+
+
+def running_notice(paths: Paths) -> Notice:
+    """With the number of jobs that wait, if that can be read."""
+    body = "`slothtray list` shows the queue."
+    try:
+        queue = Queue(paths.database, patience=1.0)
+        try:
+            counts = reading.counts(queue.database)
+        finally:
+            queue.close()
+    except StorageError:
+        return Notice(None, "slothtray is already running", body, urgent=False)
+    runs = "A job runs. " if counts.running else ""
+    return Notice(None, f"slothtray is already running: {counts.pending or 'nothing'} waiting", runs + body, urgent=False)
