@@ -15,8 +15,8 @@ from jeepney.wrappers import DBusAddress, new_method_call
 BUS_CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig><type>session</type><keep_umask/><listen>unix:path={socket}</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow user="*"/><allow send_destination="*" eavesdrop="true"/>{answers}<allow own="*"/></policy></busconfig>
-"""  # no service folders: nothing is started on demand
+{services}<policy context="default"><allow user="*"/><allow send_destination="*" eavesdrop="true"/>{answers}<allow own="*"/></policy></busconfig>
+"""
 
 DUNST_RULES = "[urgent]\nmsg_urgency = critical\nset_category = critical\n"
 """Its history tells no urgency, but the category that a rule sets."""
@@ -66,22 +66,26 @@ class MessageBus:
 
 
 @contextmanager
-def message_bus_in(folder, *, answers=True):
-    """A bus; without ``answers`` it takes every call, its own Hello too, and lets no answer through."""
+def message_bus_in(folder, *, answers=True, services=False, env=None):
+    """A bus; without ``answers`` it takes every call, its own Hello too, and lets no answer through.
+
+    With ``services`` it starts on demand what is installed for that, as a login's own bus does, with its own ``env``; else nothing.
+    """
     socket, config = folder / "bus.sock", folder / "bus.conf"
-    config.write_text(BUS_CONFIG.format(socket=socket, answers='<allow eavesdrop="true"/>' if answers else ""))
+    parts = {"answers": '<allow eavesdrop="true"/>' if answers else "", "services": "<standard_session_servicedirs/>" if services else ""}
+    config.write_text(BUS_CONFIG.format(socket=socket, **parts))
     argv = ["dbus-daemon", f"--config-file={config}", "--nofork", "--nopidfile", "--print-address=1"]
-    with started(argv, stdout=subprocess.PIPE) as process:
+    with started(argv, stdout=subprocess.PIPE, env=env) as process:
         assert process.stdout.readline().startswith(b"unix:")  # it listens by now
         yield MessageBus(process, str(socket))
 
 
 @contextmanager
-def screen():
+def screen(size="640x480"):
     """An Xvfb; gives its DISPLAY."""
     ours, theirs = os.pipe()
     with ExitStack() as stack:
-        argv = ["Xvfb", "-displayfd", str(theirs), "-screen", "0", "640x480x24", "-nolisten", "tcp", "-noreset"]
+        argv = ["Xvfb", "-displayfd", str(theirs), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset"]
         stack.callback(os.close, ours)
         stack.enter_context(started(argv, pass_fds=(theirs,)))
         os.close(theirs)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from desktop_session import GI_PYTHON, spots, text_rows, until
 from PIL import Image, ImageChops
-from standin import ITEM_PATH, MENU, PROPERTIES, WATCHER, Panel, plain
+from standin import ITEM, ITEM_PATH, MENU, PROPERTIES, WATCHER, Panel, plain
 
 from slothtray.model import Face
 from slothtray.tray.icon import Look, image
@@ -53,18 +53,18 @@ WAYBAR_STYLE = "window#waybar { background: #dedede; }"
 # --- the panels
 
 
-def folders(desktop):
+def folders(folder):
     """A home of the session's own, as variables."""
     names = {"HOME": "home", "XDG_CONFIG_HOME": "config", "XDG_CACHE_HOME": "cache", "XDG_DATA_HOME": "data", "XDG_RUNTIME_DIR": "run"}
     for name in names.values():
-        (desktop.folder / name).mkdir(mode=0o700, exist_ok=True)
-    return {variable: str(desktop.folder / name) for variable, name in names.items()}
+        (folder / name).mkdir(mode=0o700, exist_ok=True)
+    return {variable: str(folder / name) for variable, name in names.items()}
 
 
 @contextmanager
 def xfce_services(desktop):
     """What xfce4-panel needs: its settings and a window manager. A panel goes on it with ``xfce4_panel``."""
-    desktop.env.update(folders(desktop), GSETTINGS_BACKEND="memory")
+    desktop.env.update(folders(desktop.folder), GSETTINGS_BACKEND="memory")
     channel = desktop.folder / "config/xfce4/xfconf/xfce-perchannel-xml"
     channel.mkdir(parents=True)
     (channel / "xfce4-panel.xml").write_text(XFCE_PANEL)
@@ -85,7 +85,7 @@ def xfce4_panel(desktop):
 @contextmanager
 def waybar(desktop):
     """Waybar in sway in an X window that fills the screen. sway refuses root, so it runs as nobody then."""
-    variables = folders(desktop)
+    variables = folders(desktop.folder)
     for name, text in {"sway/config": SWAY.format(folder=desktop.folder / "run"), "waybar/config": WAYBAR, "waybar/style.css": WAYBAR_STYLE}.items():
         path = desktop.folder / "config" / name
         path.parent.mkdir(exist_ok=True)
@@ -194,12 +194,29 @@ class SniApp(App):
 
     def lines(self):
         """The words of the menu's lines, from the top."""
+        with self._asking() as (ask, _name, menu):
+            _, root = ask(menu, MENU, "GetLayout", "iias", 0, 1, [])
+        return [properties["label"] for _id, properties, _children in plain(root)[2] if "label" in properties]
+
+    def choose_over_bus(self, words):
+        """Choose that line with the calls that a panel makes for a click, and no mouse."""
+        with self._asking() as (ask, _name, menu):
+            ask(menu, MENU, "AboutToShow", "i", 0)
+            _, root = ask(menu, MENU, "GetLayout", "iias", 0, -1, [])
+            number = next(number for number, properties, _children in plain(root)[2] if properties.get("label") == words)
+            ask(menu, MENU, "Event", "isvu", number, "clicked", ("s", ""), 0)
+
+    @contextmanager
+    def _asking(self):
+        """What calls the icon, the icon's name, and its menu's path. Other programs may have icons, too."""
         with Panel(self.desktop.bus, watch=False) as panel:
             items = panel.reply(panel.send(WATCHER, "/StatusNotifierWatcher", PROPERTIES, "Get", "ss", WATCHER, "RegisteredStatusNotifierItems"))
-            name = items[1][0].partition("/")[0]
-            menu = panel.reply(panel.send(name, ITEM_PATH, PROPERTIES, "Get", "ss", "org.kde.StatusNotifierItem", "Menu"))[1]
-            _, root = panel.reply(panel.send(name, menu, MENU, "GetLayout", "iias", 0, 1, []))
-        return [properties["label"] for _id, properties, _children in plain(root)[2] if "label" in properties]
+            for name in [item.partition("/")[0].rstrip("@") for item in items[1]]:
+                ask = lambda *call, name=name: panel.reply(panel.send(name, *call))  # noqa: E731 - a call with its first word filled in
+                if ask(ITEM_PATH, PROPERTIES, "Get", "ss", ITEM, "Id")[1] == "slothtray":
+                    yield ask, name, ask(ITEM_PATH, PROPERTIES, "Get", "ss", ITEM, "Menu")[1]
+                    return
+            raise AssertionError(f"our icon is not among {items[1]}")
 
     def choose(self, words):
         """Open the menu and click the line that says this."""

@@ -1,0 +1,234 @@
+"""Real desktops on a private screen and bus, each with its own panel and its own notifications."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+from cycle import BusHand, Dunst, Mouse
+from desktop_session import Desktop, until
+from panels import folders
+from PIL import ImageChops
+from standin import WATCHER
+from system.session import NOTIFICATIONS, dunst, message_bus_in, screen
+
+SIZE = "1024x768"
+SLOW = 60.0
+"""Seconds that a desktop may take to come up on a busy machine."""
+COMMON = ("xvfb", "dbus", "xdotool", "imagemagick", "python3")
+
+
+class OnScreen:
+    """The bubble of the desktop's own service: what appears on the screen, and takes a click."""
+
+    def __init__(self, desktop):
+        self.desktop = desktop
+        self.box = None
+
+    def expect(self, icon):
+        """One will come, somewhere else than at the ``icon``."""
+        self.icon = icon
+        self.before = self.desktop.photo()
+
+    def is_shown(self):
+        """Whether something has appeared that is as large as a bubble, and has come to rest."""
+        changes = ImageChops.difference(self.before, self.desktop.photo()).convert("L").point(lambda value: 255 * (value > 8))
+        changes.paste(0, (0, self.icon[1] - 24, changes.width, self.icon[1] + 24))  # the panel
+        last, self.box = self.box, changes.getbbox()
+        return self.box is not None and self.box == last and self.box[2] - self.box[0] > 150 and self.box[3] - self.box[1] > 40
+
+    def choose_log(self):
+        """Click the bubble itself: that is the action "Open log", too."""
+        left, top, right, bottom = self.box
+        self.desktop.click((left + right) // 2, top + (bottom - top) // 3, 1)
+
+    def said(self):
+        """Nobody remembers: the picture shows it."""
+
+
+class Host(NamedTuple):
+    """A desktop to try: the packages it takes (the first one's version is told) and what starts it."""
+
+    packages: tuple[str, ...]
+    start: Callable
+    bubble: Callable = OnScreen
+    hand: Callable = Mouse
+
+
+@contextmanager
+def desktop_in(folder):
+    """A screen and a bus that starts services as a login's does, and nothing on them."""
+    with ExitStack() as parts:
+        display = parts.enter_context(screen(SIZE))
+        env = {**os.environ, **folders(folder), "DISPLAY": display, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={folder}/bus.sock"}
+        env.update(GSETTINGS_BACKEND="keyfile", NO_AT_BRIDGE="1", GTK_A11Y="none", LIBGL_ALWAYS_SOFTWARE="1", XDG_SESSION_TYPE="x11")
+        env.pop("WAYLAND_DISPLAY", None)
+        bus = parts.enter_context(message_bus_in(folder, services=True, env=env))
+        desktop = Desktop(display, bus, folder)
+        desktop.env.update(env)
+        yield desktop
+
+
+def write(desktop, name, text):
+    """A file among the desktop's settings."""
+    path = desktop.folder / "config" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def settings(desktop, text):
+    """What gsettings would have stored."""
+    write(desktop, "glib-2.0/settings/keyfile", text)
+
+
+def has_tray(desktop):
+    """Wait for the panel to bring a watcher."""
+    until(lambda: desktop.bus.owned(WATCHER), SLOW)
+
+
+@contextmanager
+def with_dunst(desktop):
+    """Where the panel is not the whole desktop, dunst shows the notifications."""
+    with dunst(desktop.bus, desktop.env["DISPLAY"], desktop.folder) as daemon:
+        desktop.daemon = daemon
+        yield
+
+
+def by_dunst(desktop):
+    """Its bubble."""
+    return Dunst(desktop.daemon)
+
+
+@contextmanager
+def mate(desktop):
+    """mate-panel with its default layout; its notification area is a program of its own that the bus starts."""
+    desktop.env.update(XDG_CURRENT_DESKTOP="MATE")
+    with with_dunst(desktop), desktop.program("xfwm4", "--compositor=off"), desktop.program("mate-panel"):
+        has_tray(desktop)
+        yield
+
+
+LXQT_PANEL = """[General]
+__userfile__=true
+panels=panel1
+[panel1]
+alignment=-1
+desktop=0
+hidable=false
+iconSize=22
+lineCount=1
+panelSize=32
+plugins=mainmenu,spacer,statusnotifier
+position=Bottom
+width=100
+width-percent=true
+[mainmenu]
+type=mainmenu
+[spacer]
+type=spacer
+size=300
+[statusnotifier]
+alignment=Right
+type=statusnotifier
+"""
+
+
+@contextmanager
+def lxqt(desktop):
+    """lxqt-panel along the lower edge, with what its default panel has for icons."""
+    desktop.env.update(XDG_CURRENT_DESKTOP="LXQt")
+    write(desktop, "lxqt/panel.conf", LXQT_PANEL)
+    with with_dunst(desktop), desktop.program("xfwm4", "--compositor=off"), desktop.program("lxqt-panel"):
+        has_tray(desktop)
+        yield
+
+
+@contextmanager
+def system_bus(desktop):
+    """A stand-in for the system's bus, with nobody on it: gnome-shell and Cinnamon don't start without one."""
+    folder = desktop.folder / "system"
+    folder.mkdir()
+    with message_bus_in(folder) as bus:
+        desktop.env["DBUS_SYSTEM_BUS_ADDRESS"] = bus.address
+        yield
+
+
+GNOME_SETTINGS = """[org/gnome/shell]
+enabled-extensions=['ubuntu-appindicators@ubuntu.com']
+disable-user-extensions=false
+welcome-dialog-last-shown-version='99.0'
+[org/gnome/desktop/interface]
+enable-animations=false
+[org/gnome/desktop/background]
+picture-uri=''
+picture-uri-dark=''
+primary-color='#204060'
+"""
+
+
+@contextmanager
+def gnome(desktop):
+    """gnome-shell on X with the AppIndicator extension, which Debian has as a package."""
+    desktop.env.update(XDG_CURRENT_DESKTOP="GNOME", GNOME_SHELL_SESSION_MODE="user")
+    settings(desktop, GNOME_SETTINGS)
+    with system_bus(desktop), desktop.program("gnome-shell", "--x11", "--sm-disable"):
+        has_tray(desktop)
+        until(lambda: desktop.bus.owned(NOTIFICATIONS), SLOW)
+        yield
+
+
+@contextmanager
+def plasma(desktop):
+    """plasmashell with kwin and kded."""
+    desktop.env.update(XDG_CURRENT_DESKTOP="KDE", KDE_FULL_SESSION="true", KDE_SESSION_VERSION="5")
+    desktop.env.update(QT_QUICK_BACKEND="software", QT_XCB_GL_INTEGRATION="none", KWIN_COMPOSE="N")
+    with desktop.program("kwin_x11"), desktop.program("kded5"), desktop.program("plasmashell"):
+        has_tray(desktop)
+        until(lambda: desktop.bus.owned(NOTIFICATIONS), SLOW)
+        yield
+
+
+CINNAMON_SETTINGS = """[org/cinnamon]
+desktop-effects=false
+[org/cinnamon/desktop/background]
+picture-options='none'
+primary-color='#204060'
+"""
+
+
+@contextmanager
+def cinnamon(desktop):
+    """Cinnamon; who watches for icons is a program of its own there, which a login starts by itself."""
+    desktop.env.update(XDG_CURRENT_DESKTOP="X-Cinnamon")
+    settings(desktop, CINNAMON_SETTINGS)
+    with system_bus(desktop), desktop.program("cinnamon", "--replace"):
+        until(lambda: desktop.bus.owned("org.Cinnamon"), SLOW)
+        with desktop.program("/usr/libexec/xapps/sn-watcher/xapp-sn-watcher"):
+            has_tray(desktop)
+            until(lambda: desktop.bus.owned(NOTIFICATIONS), SLOW)
+            yield
+
+
+HOSTS = {
+    "mate-panel": Host(("mate-panel", "xfwm4", "dunst"), mate, by_dunst),
+    "lxqt-panel": Host(("lxqt-panel", "xfwm4", "dunst"), lxqt, by_dunst),
+    "gnome": Host(("gnome-shell", "gnome-shell-extension-appindicator"), gnome),
+    "plasma": Host(("plasma-workspace", "plasma-desktop", "kwin-x11"), plasma),
+    "cinnamon": Host(("cinnamon", "xapp-sn-watcher"), cinnamon),
+}
+
+
+def missing(host):
+    """Those of its Debian packages that are not installed."""
+    return [name for name in (*COMMON, *host.packages) if not version(name)]
+
+
+def version(package):
+    """The version of an installed Debian package, or ""."""
+    query = ["dpkg-query", "--show", "--showformat=${db:Status-Status} ${Version}", package]
+    status, _, number = subprocess.run(query, capture_output=True, text=True, check=False).stdout.partition(" ")
+    return number if status == "installed" else ""
+
+
+__all__ = ["HOSTS", "BusHand", "desktop_in", "missing", "version"]
