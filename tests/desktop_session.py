@@ -9,7 +9,6 @@ import signal
 import socket
 import struct
 import subprocess
-from collections import Counter
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -98,7 +97,7 @@ def spots(photo, colour, tolerance=4):
 
 def text_rows(picture):
     """The (top, bottom) of each line of text in a picture of a menu; separators, a pixel or two high, don't count."""
-    ground = Counter(picture.tobytes()[i : i + 3] for i in range(0, len(picture.tobytes()), 3)).most_common(1)[0][0]
+    ground = bytes(max(picture.getcolors(picture.width * picture.height))[1])
     inner = picture.crop((6, 4, picture.width - 6, picture.height - 4))
     stride = inner.width * 3
     data = inner.tobytes()

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from cycle import BusHand, Dunst, Mouse
+from cycle import Dunst, Mouse
 from desktop_session import Desktop, until
-from panels import folders
+from panels import Looks, folders
 from PIL import ImageChops
 from standin import WATCHER
 from system.session import NOTIFICATIONS, dunst, message_bus_in, screen
@@ -19,12 +19,16 @@ SLOW = 60.0
 COMMON = ("xvfb", "dbus", "xdotool", "imagemagick", "python3")
 
 
+def body(left, top, right, bottom):
+    """A place in a bubble that is no button: a click there is "Open log", too."""
+    return (left + right) // 2, top + (bottom - top) // 3
+
+
 class OnScreen:
     """The bubble of the desktop's own service: what appears on the screen, and takes a click."""
 
-    def __init__(self, desktop):
-        self.desktop = desktop
-        self.box = None
+    def __init__(self, desktop, spot=body):
+        self.desktop, self.spot, self.box = desktop, spot, None
 
     def expect(self, icon):
         """One will come, somewhere else than at the ``icon``."""
@@ -39,9 +43,8 @@ class OnScreen:
         return self.box is not None and self.box == last and self.box[2] - self.box[0] > 150 and self.box[3] - self.box[1] > 40
 
     def choose_log(self):
-        """Click the bubble itself: that is the action "Open log", too."""
-        left, top, right, bottom = self.box
-        self.desktop.click((left + right) // 2, top + (bottom - top) // 3, 1)
+        """Click where that is."""
+        self.desktop.click(*self.spot(*self.box), 1)
 
     def said(self):
         """Nobody remembers: the picture shows it."""
@@ -54,6 +57,7 @@ class Host(NamedTuple):
     start: Callable
     bubble: Callable = OnScreen
     hand: Callable = Mouse
+    looks: Looks = Looks()
 
 
 @contextmanager
@@ -154,6 +158,7 @@ def system_bus(desktop):
         yield
 
 
+GROUND = (0x20, 0x40, 0x60)
 GNOME_SETTINGS = """[org/gnome/shell]
 enabled-extensions=['ubuntu-appindicators@ubuntu.com']
 disable-user-extensions=false
@@ -161,8 +166,7 @@ welcome-dialog-last-shown-version='99.0'
 [org/gnome/desktop/interface]
 enable-animations=false
 [org/gnome/desktop/background]
-picture-uri=''
-picture-uri-dark=''
+picture-options='none'
 primary-color='#204060'
 """
 
@@ -172,15 +176,25 @@ def gnome(desktop):
     """gnome-shell on X with the AppIndicator extension, which Debian has as a package."""
     desktop.env.update(XDG_CURRENT_DESKTOP="GNOME", GNOME_SHELL_SESSION_MODE="user")
     settings(desktop, GNOME_SETTINGS)
+    warned = desktop.folder / "data/gnome-shell/lock-warning-shown"  # that the screen can't be locked
+    warned.parent.mkdir()
+    warned.touch()
     with system_bus(desktop), desktop.program("gnome-shell", "--x11", "--sm-disable"):
         has_tray(desktop)
         until(lambda: desktop.bus.owned(NOTIFICATIONS), SLOW)
+        until(lambda: is_bare(desktop), SLOW)
         yield
+
+
+def is_bare(desktop):
+    """Leave the overview, with which every login begins; whether root has read the warning that comes below the panel."""
+    desktop.run("xdotool", "mousemove_relative", "--", "1", "1", "key", "Escape")
+    return desktop.photo().getpixel((512, 70)) == GROUND
 
 
 @contextmanager
 def plasma(desktop):
-    """plasmashell with kwin and kded."""
+    """KDE's shell with its window manager and daemon."""
     desktop.env.update(XDG_CURRENT_DESKTOP="KDE", KDE_FULL_SESSION="true", KDE_SESSION_VERSION="5")
     desktop.env.update(QT_QUICK_BACKEND="software", QT_XCB_GL_INTEGRATION="none", KWIN_COMPOSE="N")
     with desktop.program("kwin_x11"), desktop.program("kded5"), desktop.program("plasmashell"):
@@ -210,12 +224,17 @@ def cinnamon(desktop):
             yield
 
 
+def in_cinnamon(desktop):
+    """Its buttons are in the lower left corner; a click on the bubble itself does nothing (5.6)."""
+    return OnScreen(desktop, lambda left, _top, _right, bottom: (left + 80, bottom - 24))
+
+
 HOSTS = {
     "mate-panel": Host(("mate-panel", "xfwm4", "dunst"), mate, by_dunst),
     "lxqt-panel": Host(("lxqt-panel", "xfwm4", "dunst"), lxqt, by_dunst),
-    "gnome": Host(("gnome-shell", "gnome-shell-extension-appindicator"), gnome),
+    "gnome": Host(("gnome-shell", "gnome-shell-extension-appindicator", "gjs"), gnome, looks=Looks(240 / 255, 24, 10)),
     "plasma": Host(("plasma-workspace", "plasma-desktop", "kwin-x11"), plasma),
-    "cinnamon": Host(("cinnamon", "xapp-sn-watcher"), cinnamon),
+    "cinnamon": Host(("cinnamon", "xapp-sn-watcher"), cinnamon, in_cinnamon),
 }
 
 
@@ -229,6 +248,3 @@ def version(package):
     query = ["dpkg-query", "--show", "--showformat=${db:Status-Status} ${Version}", package]
     status, _, number = subprocess.run(query, capture_output=True, text=True, check=False).stdout.partition(" ")
     return number if status == "installed" else ""
-
-
-__all__ = ["HOSTS", "BusHand", "desktop_in", "missing", "version"]

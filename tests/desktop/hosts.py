@@ -65,6 +65,8 @@ def cycle_in(name, keep, *, mouse):
             home = Home(folder / "queue")
             parts.callback(home.close)
             app = parts.enter_context(program_on(desktop, home))
+            app.looks = host.looks
+            app.when_open = lambda: camera.keep("menu")
             cycle = Cycle(app, home, hand(app), host.bubble(desktop), camera.keep)
             for step in Cycle.STEPS:
                 step(cycle)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from desktop_session import GI_PYTHON, spots, text_rows, until
 from PIL import Image, ImageChops
@@ -115,12 +116,27 @@ def give_away(folder, paths):
 # --- the icon
 
 
+class Looks(NamedTuple):
+    """How a panel draws: what it leaves of a colour (on black), how far about an icon's middle it is highlighted, a menu's edge."""
+
+    strength: float = 1.0
+    highlight: int = 16
+    edge: int = 0
+
+
 class App:
     """The tray application in a process of its own."""
 
     def __init__(self, desktop, process):
         self.desktop = desktop
         self.process = process
+        self.when_open = lambda: None
+        """Called while the menu is open."""
+        self.looks = Looks()
+
+    def colour_spots(self, photo, colour):
+        """As ``spots``, of one of the icon's colours as it is seen here."""
+        return spots(photo, [round(self.looks.strength * part) for part in colour])
 
     def tell(self, line):
         self.process.stdin.write(line + "\n")
@@ -132,21 +148,21 @@ class App:
     def shows(self, face):
         """Whether the screen shows this face and no other."""
         photo = self.desktop.photo()
-        return {one for one in Face if spots(photo, FUR[one])[0] >= COMMON} == {face}
+        return {one for one in Face if self.colour_spots(photo, FUR[one])[0] >= COMMON} == {face}
 
     def shows_nothing(self):
         """Whether no face is to be seen."""
         photo = self.desktop.photo()
-        return all(spots(photo, colour)[0] < COMMON for colour in FUR.values())
+        return all(self.colour_spots(photo, colour)[0] < COMMON for colour in FUR.values())
 
     def warns(self):
         """Whether the badge is to be seen."""
-        return spots(self.desktop.photo(), BADGE)[0] >= COMMON
+        return self.colour_spots(self.desktop.photo(), BADGE)[0] >= COMMON
 
     def place(self):
         """The middle of the icon."""
         photo = self.desktop.photo()
-        left, top, right, bottom = max((spots(photo, colour) for colour in FUR.values()), key=lambda seen: seen[0])[1]
+        left, top, right, bottom = max((self.colour_spots(photo, colour) for colour in FUR.values()), key=lambda seen: seen[0])[1]
         return (left + right) // 2, (top + bottom) // 2
 
     def blended(self, face, beside):
@@ -170,19 +186,21 @@ class App:
         x, y = self.place()
         before = self.desktop.photo()
         self.desktop.click(x, y, 3)
-        boxes = [None]
+        boxes, near, edge = [None], self.looks.highlight, self.looks.edge
 
         def steady():
             changes = ImageChops.difference(before, self.desktop.photo())
-            changes.paste(0, (x - 16, y - 16, x + 16, y + 16))  # the icon is highlighted
+            changes.paste(0, (x - near, y - near, x + near, y + near))
             boxes.append(changes.getbbox())
             return boxes[-1] == boxes[-2] and boxes[-1]
 
-        return until(steady, LIMIT)
+        left, top, right, bottom = until(steady, LIMIT)
+        return left + edge, top + edge, right - edge, bottom - edge
 
     def choose(self, line):
         """Open the menu and click its ``line``-th line of text, from 0; how many there are."""
         left, top, right, bottom = self.open_menu()
+        self.when_open()
         rows = text_rows(self.desktop.photo().crop((left, top, right, bottom)))
         first, last = rows[line]
         self.desktop.click(left + (right - left) // 2, top + (first + last) // 2, 1)
