@@ -199,3 +199,5 @@ class LoopThread:
             loop.run()
         except SlothtrayError as error:
             log.critical("%s", error)  # the tray sees that the runner has ended, and says what to do
+        except Exception:
+            log.exception("the runner has failed for good")  # a thread's own way would be a traceback on stderr, and a silent log

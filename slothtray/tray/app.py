@@ -73,7 +73,7 @@ def run_app(
     """Work the queue with an icon in the tray until Quit or a signal; returns the exit code. To be called on the main thread.
 
     Where there is no tray, or it goes away, the queue is worked without. What ``make_runner`` or its ``start`` raises is passed on.
-    Returns 1 when the runner died; when it has died and no icon is there to tell, at once.
+    Returns 1 when the runner died; when it has died and no icon is there to tell (none yet, or no more), at once.
     """
     app = App(port, notifier, make_shell)
     return app.run(make_runner(app.on_snapshot, app.on_notice), session)
@@ -87,7 +87,7 @@ class App:
         self._session: Session | None = None
         self._lock = threading.Lock()
         self._ending = threading.Event()
-        self._runner_died = self._icon_gone = self._trayless = False
+        self._runner_died = self._icon_there = self._trayless = False
         self._last_resort = threading.Timer(END_LIMIT, _leave)
         self._last_resort.daemon = True
         self._board = Board()
@@ -146,9 +146,9 @@ class App:
     # --- inside
 
     def _show_icon(self) -> None:
-        """Returns when the tray's loop has ended, for whatever reason, or when there is no tray."""
+        """Returns when the tray's loop has ended, for whatever reason, or when there is no tray. None may come for hours."""
         try:
-            self._shell.run()
+            self._shell.run(self._on_icon)
         except NoTray as error:
             _log.warning("%s; the queue is worked without", error)
             self._remark(f"no tray icon: {error.title}")
@@ -160,7 +160,7 @@ class App:
                 _log.error("the tray went away; the queue is worked without an icon: %s", GONE)
                 self._remark(GONE)
         with self._lock:
-            self._icon_gone = True
+            self._icon_there = False
         if self._runner_died:
             self.quit()
 
@@ -175,6 +175,11 @@ class App:
         if self._runner is not None and (advice or self._trayless):
             self._runner.remark(f"no tray icon yet: {advice}" if advice else "")
         self._trayless = bool(advice)
+
+    def _on_icon(self) -> None:
+        """From now on, and on another thread, there is an icon that can tell of trouble."""
+        with self._lock:
+            self._icon_there = True
 
     def _remark(self, words: str) -> None:
         """What nobody can see in a tray is to be seen in `list`; and it may be the first sign that the session ends."""
@@ -192,7 +197,7 @@ class App:
         with self._lock:
             self._runner_died = True
         self._board.runner_died()
-        if self._icon_gone:
+        if not self._icon_there:
             self.quit()
 
     def _on_end(self, reason: str) -> None:

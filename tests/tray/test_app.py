@@ -67,8 +67,9 @@ class FakeShell:
         self.about_to_show = about_to_show
         return self
 
-    def run(self):
+    def run(self, on_ready):
         try:
+            on_ready()
             self.during(self)
         except AssertionError as error:  # the app survives whatever happens here
             self.failure = error
@@ -491,6 +492,13 @@ def test_when_no_icon_can_tell_that_the_runner_dies_the_app_ends(caplog):
         app.runner.over.set()
 
     assert App(during).run() == 1
+
+
+def test_when_the_runner_dies_before_a_tray_has_come_the_app_ends():
+    app = App(None)
+    app.shell.run = lambda _on_ready: (app.runner.over.set(), app.shell.over.wait(LIMIT))  # the search for a tray, until it is stopped
+    assert app.run() == 1
+    assert app.shell.over.is_set()
 
 
 def test_a_folder_that_another_app_holds_is_the_callers_to_tell():

@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 from harness import eventually
@@ -19,6 +20,7 @@ from test_app import FakeShell
 
 from slothtray.cli.commands import app as command
 from slothtray.model import Face
+from slothtray.runner import Loop
 from slothtray.system import bubbles, notify
 from slothtray.tray import menu
 from slothtray.tray.app import run_app
@@ -60,8 +62,9 @@ def log_as_before():
 class Person(FakeShell):
     """Sees what the icon would show, and clicks."""
 
-    def run(self):
+    def run(self, on_ready):
         try:
+            on_ready()
             self.during(self)
         except BaseException as error:
             self.failure = error
@@ -416,6 +419,14 @@ def test_a_desktop_that_can_open_no_log_is_told(on_desktop, bubble, home):
 
     on_desktop.run(during)
     assert bubble.history()[0]["body"] == f"{home.path}/app.log can't be opened: no program for it is installed"
+
+
+def test_when_the_runner_fails_for_good_and_no_tray_has_come_the_app_ends_and_says_where_to_look(app, home, monkeypatch, capsys):
+    monkeypatch.setattr(Loop, "_wait", lambda *_: 1 / 0)
+    monkeypatch.setattr(Person, "run", lambda person, _on_ready: person.over.wait(LIMIT))  # the search for a tray
+    assert app.run(None) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == f"slothtray: the runner has ended by itself: see {home.paths.app_log}"
+    assert "ZeroDivisionError" in Path(home.paths.app_log).read_text()
 
 
 def test_the_face_is_what_the_queue_does(app, home):

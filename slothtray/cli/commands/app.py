@@ -47,10 +47,13 @@ def run(parsed: Parsed, paths: Paths) -> int:
 
     notifier = notify.system_notifier(assets.path("hicolor/64x64/apps/slothtray.png"))
     try:
-        return run_app(make_runner, port(paths), notifier, session=sessionend.of_this_login())
+        code = run_app(make_runner, port(paths), notifier, session=sessionend.of_this_login())
     except FolderBusy:
         already_running(paths)
         raise
+    if code:
+        print(f"slothtray: the runner has ended by itself: see {clean(paths.app_log)}", file=sys.stderr)
+    return code
 
 
 def port(paths: Paths) -> Port:
