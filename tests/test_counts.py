@@ -192,3 +192,26 @@ def test_an_add_imports_these_modules_of_ours_and_nothing_heavy(home):
     assert {name for name in modules if name.split(".")[0] == "slothtray"} == ADD_IMPORTS
     assert not modules & TOO_HEAVY
     assert {"argparse", "sqlite3"} <= modules  # the look itself works
+
+
+EVERY_COMMAND = [
+    *(["list"], ["list", "--json"], ["show", "1"], ["why", "1"], ["log", "1", "--path"], ["hold", "1"], ["release", "1"], ["edit", "1", "-p", "3"]),
+    *(["pause"], ["resume"], ["start", "1"], ["cancel", "1"], ["retry", "1"], ["prune", "--dry-run"], ["config"], ["wait", "1", "--timeout", "0"]),
+    *(["run", "--until-empty", "--ceiling", "off"], ["--help"]),
+]
+ALL_IN_ONE = """
+import contextlib
+from slothtray.cli.main import _dispatch
+from slothtray.errors import SlothtrayError
+for words in {commands}:
+    with contextlib.suppress(SlothtrayError):
+        _dispatch(words)
+pass"""
+
+
+def test_no_command_but_the_tray_app_itself_imports_what_draws_an_icon(home):
+    home.add("true")
+    modules = loaded(ALL_IN_ONE.format(commands=EVERY_COMMAND), [], home)
+    assert home.row(1) == "done"
+    assert "slothtray.runner.loop" in modules  # the look itself works
+    assert not {name for name in modules if name.startswith(("pystray", "PIL"))}

@@ -84,24 +84,33 @@ def xfce4_panel(desktop):
 
 
 @contextmanager
-def waybar(desktop):
-    """Waybar in sway in an X window that fills the screen. sway refuses root, so it runs as nobody then."""
+def sway(desktop, backend="x11"):
+    """Sway in an X window that fills the screen, or "headless"; what starts a program in it: words before its own, and variables.
+
+    It refuses root, so it runs as nobody then.
+    """
     variables = folders(desktop.folder)
     for name, text in {"sway/config": SWAY.format(folder=desktop.folder / "run"), "waybar/config": WAYBAR, "waybar/style.css": WAYBAR_STYLE}.items():
         path = desktop.folder / "config" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     as_nobody = give_away(desktop.folder, list(variables.values())) if os.geteuid() == 0 else []
-    env = {**desktop.env, **variables, "WLR_BACKENDS": "x11", "WLR_RENDERER": "pixman", "WLR_LIBINPUT_NO_DEVICES": "1", "XDG_CURRENT_DESKTOP": "sway"}
+    env = {**desktop.env, **variables, "WLR_BACKENDS": backend, "WLR_RENDERER": "pixman", "WLR_LIBINPUT_NO_DEVICES": "1", "XDG_CURRENT_DESKTOP": "sway"}
     run = desktop.folder / "run"
     with desktop.program(*as_nobody, "sway", env=env):
         until((run / "ready").exists, LIMIT)
         (display,) = (path.name for path in run.glob("wayland-?"))
         wayland = {**env, "WAYLAND_DISPLAY": display, "GDK_BACKEND": "wayland", "GSETTINGS_BACKEND": "memory"}
         del wayland["DISPLAY"]
-        with desktop.program(*as_nobody, "waybar", env=wayland) as process:
-            until(lambda: desktop.bus.owned(WATCHER), LIMIT)
-            yield process
+        yield as_nobody, wayland
+
+
+@contextmanager
+def waybar(desktop):
+    """Waybar in sway on the screen, along the lower edge, as its process."""
+    with sway(desktop) as (as_nobody, env), desktop.program(*as_nobody, "waybar", env=env) as process:
+        until(lambda: desktop.bus.owned(WATCHER), LIMIT)
+        yield process
 
 
 def give_away(folder, paths):

@@ -1,11 +1,12 @@
 """The tray application with a stand-in for the runner that obeys its stdin; started by tests. Tells on stdout what was clicked.
 
-Lines of stdin: ``face NAME``, ``failed`` (a failure that nobody has seen), ``flood N`` (N changes at once), ``die`` (the runner ends).
+Lines of stdin: ``face NAME``, ``failed`` (a failure that nobody has seen), ``flood N [RATE]`` (N changes, at once or RATE a second), ``die`` (the runner ends).
 """
 
 import logging
 import sys
 import threading
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
@@ -49,9 +50,12 @@ class Obedient:
     def failed(self):
         self.change(failed_unseen=1)
 
-    def flood(self, number):
+    def flood(self, number, rate=0):
+        begun = time.monotonic()
         for turn in range(int(number)):
             self.change(face=list(Face)[turn % 4], pending=turn)
+            if rate:
+                time.sleep(max(0, begun + (turn + 1) / int(rate) - time.monotonic()))
         say("flooded")
 
     def die(self):
