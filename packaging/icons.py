@@ -2,6 +2,7 @@
 
     python3 packaging/icons.py                     rewrites the PNGs (needs rsvg-convert: Debian's librsvg2-bin)
     python3 packaging/icons.py --sheet FILE.png    all looks side by side: light, dark, in grey and as a deuteranope sees them
+    python3 packaging/icons.py --states FILE.png   the README's picture: the five states, light, dark and in grey
 
 The PNGs are committed: nothing at build or run time needs this script. Layout and names are those of a hicolor icon theme.
 """
@@ -85,32 +86,61 @@ def deuteranope(image: Image.Image) -> Image.Image:
     return image.convert("RGB", matrix)
 
 
+PANELS = ((245, 245, 245), (46, 50, 54))
+"""A light and a dark one."""
+STATES = ("idle", "waiting", "running", "paused", "idle-alert")
+
+
+def side_by_side(names: list[str], sizes: tuple[int, ...], ground: tuple[int, int, int]) -> Image.Image:
+    """These looks from the files, a column each, on a panel of that colour."""
+    panel = Image.new("RGB", (len(names) * 72 + 8, sum(size + 12 for size in sizes) + 8), ground)
+    top = 8
+    for size in sizes:
+        for column, name in enumerate(names):
+            icon = Image.open(ASSETS / "hicolor" / f"{size}x{size}" / "status" / f"{name}.png").convert("RGBA")
+            panel.paste(icon, (8 + column * 72 + (64 - size) // 2, top), icon)
+        top += size + 12
+    return panel
+
+
+def grey(image: Image.Image) -> Image.Image:
+    """What is left without colours."""
+    return image.convert("L").convert("RGB")
+
+
+def put_together(columns: list[list[Image.Image]], target: str) -> None:
+    """Write pictures of one size as one."""
+    width, height = columns[0][0].size
+    whole = Image.new("RGB", (width * len(columns), height * len(columns[0])))
+    for x, column in enumerate(columns):
+        for y, picture in enumerate(column):
+            whole.paste(picture, (x * width, y * height))
+    whole.quantize(255).save(target, optimize=True)
+
+
 def sheet(target: str) -> None:
-    """All looks from the files, 16 to 64 px, on a light and a dark panel, each in colour, grey and as a deuteranope sees it."""
+    """All looks, 16 to 64 px, on a light and a dark panel, each in colour, grey and as a deuteranope sees it."""
     names = [name for name, _ in looks()]
-    panels = []
-    for ground in ((245, 245, 245), (46, 50, 54)):
-        panel = Image.new("RGB", (len(names) * 72 + 8, 222), ground)
-        top = 8
-        for size in (16, 22, 24, 32, 64):
-            for column, name in enumerate(names):
-                icon = Image.open(ASSETS / "hicolor" / f"{size}x{size}" / "status" / f"{name}.png").convert("RGBA")
-                panel.paste(icon, (8 + column * 72, top), icon)
-            top += size + 12
-        panels += [panel, panel.convert("L").convert("RGB"), deuteranope(panel)]
-    whole = Image.new("RGB", (panels[0].width * 2, panels[0].height * 3))
-    for number, panel in enumerate(panels):
-        whole.paste(panel, (number // 3 * panel.width, number % 3 * panel.height))
-    whole.save(target)
+    panels = [side_by_side(names, (16, 22, 24, 32, 64), ground) for ground in PANELS]
+    put_together([[panel, grey(panel), deuteranope(panel)] for panel in panels], target)
+
+
+def states(target: str) -> None:
+    """The five states, large and as in a panel, on a light and a dark one, each in colour and in grey."""
+    panels = [side_by_side([f"slothtray-{state}" for state in STATES], (64, 22), ground) for ground in PANELS]
+    put_together([[panel, grey(panel)] for panel in panels], target)
 
 
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description="make the icons from assets/slothtray.svg")
     parser.add_argument("--sheet", metavar="FILE.png", help="write a contact sheet instead")
+    parser.add_argument("--states", metavar="FILE.png", help="write the picture of the five states instead")
     chosen = parser.parse_args()
     if chosen.sheet:
         sheet(chosen.sheet)
+    elif chosen.states:
+        states(chosen.states)
     else:
         make()
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
@@ -37,17 +38,28 @@ def main(target):
             (work / name).chmod(0o700)
         for command in JOBS:
             subprocess.run([*PROGRAM, "add", "-q", command], env=env, cwd=work, check=True, stdout=subprocess.DEVNULL)
-        with desktop.program(*PROGRAM, env=env) as process:
+        with desktop.program(*PROGRAM, env=env) as process, copied(desktop, b"make test"):
             app = SniApp(desktop, process)
             running = [*PROGRAM, "list", "--state", "running"]
             until(lambda: "make" in subprocess.run(running, env=env, capture_output=True, text=True, check=True).stdout, 6 * LIMIT)
             until(lambda: app.shows(Face.RUNNING), LIMIT)
             time.sleep(1)
             box = app.open_menu()
+            until(lambda: "Add “make test”" in app.lines(), LIMIT)
+            time.sleep(1)  # until the panel has drawn it
             photo = desktop.photo()
             width, height = photo.size
             photo.crop((box[0], box[1], width, height)).save(target)
         subprocess.run([*PROGRAM, "cancel", "3"], env=env, check=False, capture_output=True)
+
+
+@contextmanager
+def copied(desktop, text):
+    """This is in the clipboard."""
+    with desktop.program("xclip", "-selection", "clipboard", "-quiet", "-i", stdin=subprocess.PIPE) as process:
+        process.stdin.write(text)
+        process.stdin.close()
+        yield
 
 
 if __name__ == "__main__":
