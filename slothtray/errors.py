@@ -59,6 +59,18 @@ class StorageError(SlothtrayError):
     exit_code = 4
 
 
+class DamagedDatabase(StorageError):
+    """The database is no whole SQLite file of ours: its pages don't fit together, or it is empty where a queue was."""
+
+    code = "damaged"
+
+
+class NewerDatabase(StorageError):
+    """A newer slothtray wrote the database: reading it would be guessing, and writing it would harm it."""
+
+    code = "newer"
+
+
 class DatabaseBusy(StorageError):
     """Another program holds the database's write lock for longer than we wait: trying again later is right."""
 

@@ -118,6 +118,8 @@ class Snapshot(NamedTuple):
     """The first few of the held ones."""
     at: float = 0.0
     """Wall time of the look; 0.0: never mind."""
+    newer: str = ""
+    """The version of slothtray that is installed, where that is another one than the app's; else ""."""
 
     @property
     def badge(self) -> bool:

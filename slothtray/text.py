@@ -8,6 +8,10 @@ ELLIPSIS = "…"
 LINE_BREAK = "↵"
 UNREADABLE = "\ufffd"
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _JOINERS = "\u200c\u200d\ufe0e\ufe0f"  # kept: emoji and several scripts need them; never left dangling at a cut
 
 
@@ -96,3 +100,14 @@ def size_words(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} GB"
+
+
+def id_ranges(ids: "Sequence[int]") -> str:
+    """Job ids as people type them: "3-5, 9"."""
+    found: list[list[int]] = []
+    for number in sorted(ids):
+        if found and found[-1][-1] == number - 1:
+            found[-1][1:] = [number]
+        else:
+            found.append([number])
+    return ", ".join("-".join(map(str, one)) for one in found)

@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/slothtray
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_slothtray_subparsers=(add list show why log cancel retry start hold release edit pause resume wait run prune config completion)
+_shtab_slothtray_subparsers=(add list show why log cancel retry start hold release edit pause resume wait run prune restore config autostart doctor completion)
 
 _shtab_slothtray_add_option_strings=(-p --priority -t --max-runtime --attempts --once --hold --delay --at --after --expires --cwd --env --label --unique --clipboard -q --quiet --json -h --help)
 _shtab_slothtray_list_option_strings=(--state --label -n --limit --json -h --help)
@@ -23,7 +23,10 @@ _shtab_slothtray_resume_option_strings=(-h --help)
 _shtab_slothtray_wait_option_strings=(--timeout -h --help)
 _shtab_slothtray_run_option_strings=(--ceiling --interval --cooldown --until-empty -h --help)
 _shtab_slothtray_prune_option_strings=(--older --size --failed --dry-run -h --help)
+_shtab_slothtray_restore_option_strings=(--json -h --help)
 _shtab_slothtray_config_option_strings=(--json -h --help)
+_shtab_slothtray_autostart_option_strings=(--headless --json -h --help)
+_shtab_slothtray_doctor_option_strings=(--notify --json -h --help)
 _shtab_slothtray_completion_option_strings=(-h --help)
 _shtab_slothtray_option_strings=(-h --help --home --version)
 
@@ -45,10 +48,12 @@ _shtab_slothtray_wait_pos_0_COMPGEN=_slothtray_ids
 _shtab_slothtray___home_COMPGEN=_shtab_compgen_dirs
 
 _shtab_slothtray_list___state_choices=(pending running done failed cancelled held)
+_shtab_slothtray_restore_pos_0_choices=(newest)
 _shtab_slothtray_config_pos_0_choices=(get set unset path)
 _shtab_slothtray_config_pos_1_choices=(ceiling interval cooldown attempts backoff_cap kill_grace lease settle max_runtime nice log_cap prune_after notify_on quiet_hours keep_env)
+_shtab_slothtray_autostart_pos_0_choices=(enable disable status)
 _shtab_slothtray_completion_pos_0_choices=(bash zsh fish)
-_shtab_slothtray_pos_0_choices=(add list show why log cancel retry start hold release edit pause resume wait run prune config completion)
+_shtab_slothtray_pos_0_choices=(add list show why log cancel retry start hold release edit pause resume wait run prune restore config autostart doctor completion)
 
 _shtab_slothtray_add_pos_0_nargs=...
 _shtab_slothtray_add___once_nargs=0
@@ -106,9 +111,20 @@ _shtab_slothtray_prune___failed_nargs=0
 _shtab_slothtray_prune___dry_run_nargs=0
 _shtab_slothtray_prune__h_nargs=0
 _shtab_slothtray_prune___help_nargs=0
+_shtab_slothtray_restore___json_nargs=0
+_shtab_slothtray_restore__h_nargs=0
+_shtab_slothtray_restore___help_nargs=0
 _shtab_slothtray_config___json_nargs=0
 _shtab_slothtray_config__h_nargs=0
 _shtab_slothtray_config___help_nargs=0
+_shtab_slothtray_autostart___headless_nargs=0
+_shtab_slothtray_autostart___json_nargs=0
+_shtab_slothtray_autostart__h_nargs=0
+_shtab_slothtray_autostart___help_nargs=0
+_shtab_slothtray_doctor___notify_nargs=0
+_shtab_slothtray_doctor___json_nargs=0
+_shtab_slothtray_doctor__h_nargs=0
+_shtab_slothtray_doctor___help_nargs=0
 _shtab_slothtray_completion__h_nargs=0
 _shtab_slothtray_completion___help_nargs=0
 _shtab_slothtray_pos_0_nargs=A...

@@ -57,7 +57,7 @@ function _shtab_slothtray_using
   test "$_shtab_slothtray_cmdpath" = "$argv"
 end
 
-set -g _shtab_slothtray_commands add list show why log cancel retry start hold release edit pause resume wait run prune config completion
+set -g _shtab_slothtray_commands add list show why log cancel retry start hold release edit pause resume wait run prune restore config autostart doctor completion
 set -g _shtab_slothtray_opts_with_value --after --at --attempts --ceiling --command --cooldown --cwd --delay --env --expires --home --interval --label --limit --lines --max-runtime --older --priority --size --state --timeout -n -p -t
 
 complete -c slothtray -e
@@ -154,11 +154,24 @@ complete -c slothtray -n '_shtab_slothtray_using prune' -l size -x -d 'the oldes
 complete -c slothtray -n '_shtab_slothtray_using prune' -l failed -d 'failed ones too'
 complete -c slothtray -n '_shtab_slothtray_using prune' -l dry-run -d 'only say what would go'
 complete -c slothtray -n '_shtab_slothtray_using prune' -s h -l help -d 'show this and end'
+complete -c slothtray -n '_shtab_slothtray_using; and test $_shtab_slothtray_npos -eq 0' -a restore -d 'bring a backup back'
+complete -c slothtray -n '_shtab_slothtray_using restore' -l json -d 'print JSON for programs'
+complete -c slothtray -n '_shtab_slothtray_using restore' -s h -l help -d 'show this and end'
+complete -c slothtray -n '_shtab_slothtray_using restore; and test $_shtab_slothtray_npos -eq 0' -ka "newest" -d '[newest | NAME]'
 complete -c slothtray -n '_shtab_slothtray_using; and test $_shtab_slothtray_npos -eq 0' -a config -d 'show or change settings'
 complete -c slothtray -n '_shtab_slothtray_using config' -l json -d 'print JSON for programs'
 complete -c slothtray -n '_shtab_slothtray_using config' -s h -l help -d 'show this and end'
 complete -c slothtray -n '_shtab_slothtray_using config; and test $_shtab_slothtray_npos -eq 0' -ka "get set unset path" -d '[get [KEY] | set KEY VALUE | unset KEY | path]'
 complete -c slothtray -n '_shtab_slothtray_using config; and test $_shtab_slothtray_npos -eq 1' -ka "ceiling interval cooldown attempts backoff_cap kill_grace lease settle max_runtime nice log_cap prune_after notify_on quiet_hours keep_env" -d '[get [KEY] | set KEY VALUE | unset KEY | path]'
+complete -c slothtray -n '_shtab_slothtray_using; and test $_shtab_slothtray_npos -eq 0' -a autostart -d 'start with the login'
+complete -c slothtray -n '_shtab_slothtray_using autostart' -l headless -d 'the runner as a systemd user service, without a desktop'
+complete -c slothtray -n '_shtab_slothtray_using autostart' -l json -d 'print JSON for programs'
+complete -c slothtray -n '_shtab_slothtray_using autostart' -s h -l help -d 'show this and end'
+complete -c slothtray -n '_shtab_slothtray_using autostart; and test $_shtab_slothtray_npos -eq 0' -ka "enable disable status" -d '[enable | disable | status]'
+complete -c slothtray -n '_shtab_slothtray_using; and test $_shtab_slothtray_npos -eq 0' -a doctor -d 'what works, what doesn'"'"'t'
+complete -c slothtray -n '_shtab_slothtray_using doctor' -l notify -d 'show a notification, to see that one comes'
+complete -c slothtray -n '_shtab_slothtray_using doctor' -l json -d 'print JSON for programs'
+complete -c slothtray -n '_shtab_slothtray_using doctor' -s h -l help -d 'show this and end'
 complete -c slothtray -n '_shtab_slothtray_using; and test $_shtab_slothtray_npos -eq 0' -a completion -d 'what completes in a shell'
 complete -c slothtray -n '_shtab_slothtray_using completion' -s h -l help -d 'show this and end'
 complete -c slothtray -n '_shtab_slothtray_using completion; and test $_shtab_slothtray_npos -eq 0' -ka "bash zsh fish" -d SHELL

@@ -227,6 +227,18 @@ COMMANDS: dict[str, Command] = {
             brief="forget jobs and their logs",
         ),
         Command(
+            "restore",
+            "List the queue's backups, or bring one back.",
+            "restore",
+            (JSON,),
+            "[newest | NAME]",
+            "?",
+            "Its unfinished jobs are held until you `slothtray release` them. The queue as it\n"
+            "was is kept, and can be restored likewise. Not while an app runs.",
+            ("slothtray restore", "slothtray restore newest"),
+            brief="bring a backup back",
+        ),
+        Command(
             "config",
             "Show or change the settings. A change counts at once, without a restart.",
             "config",

@@ -10,9 +10,11 @@ from contextlib import ExitStack
 from slothtray.clock import Clock
 from slothtray.config import Watched
 from slothtray.errors import PROGRAM_CHANGED, DatabaseBusy, FolderReplaced, SlothtrayError
-from slothtray.model import Face, Snapshot
+from slothtray.model import Face, Notice, Snapshot
 from slothtray.paths import Paths
+from slothtray.recovery import opening
 from slothtray.runner.step import Runner, Tell
+from slothtray.runner.upkeep import Upkeep
 from slothtray.system import folder
 from slothtray.system.doorbell import Doorbell
 from slothtray.system.ports import SleepSignal
@@ -35,7 +37,9 @@ class Loop:
 
     def __init__(self, paths: Paths, settings: Watched, tell: Tell, sleep: SleepSignal, clock: Clock | None = None) -> None:
         self._sleep = sleep
-        self._tell = tell
+        clock = clock or Clock()
+        self._upkeep = Upkeep(paths, clock)
+        self._tell = tell = tell._replace(snapshot=self._with_newer(tell.snapshot))
         self._stopping = False
         self._busy_since: float | None = None
         self._trouble = 0
@@ -47,12 +51,14 @@ class Loop:
             undo.callback(self._lock.release)
             self._bell = Doorbell(paths)
             undo.callback(self._bell.close)
+            self._remarks = {"database": opening.make_usable(paths, clock)}
             self.runner = Runner(paths, settings, folder.machine_id(), self._bell.press, tell, clock)
             undo.pop_all()
         if problem:
             log.warning("%s", problem)
             if tell.trouble:
                 tell.trouble(problem)
+        self._tell_of_the_database(self._remarks["database"])
 
     def stop(self) -> None:
         """End ``run()`` at once. From any thread, or from a signal handler."""
@@ -61,6 +67,11 @@ class Loop:
 
     def ring(self) -> None:
         """Look now. From any thread."""
+        self._bell.press()
+
+    def remark(self, about: str, words: str) -> None:
+        """Let `list` say this of the app, with what is said of other things; "" takes it back. From any thread."""
+        self._remarks = {**self._remarks, about: words}
         self._bell.press()
 
     def run(self, until: Callable[[Runner], bool] | None = None) -> None:
@@ -82,6 +93,7 @@ class Loop:
 
     def _step(self) -> float:
         """One step; whatever goes wrong in it is told, and tried again later: the runner's thread never dies of it."""
+        self._look_after_itself()
         try:
             seconds = self.runner.step()
         except DatabaseBusy as error:
@@ -101,6 +113,24 @@ class Loop:
             self._tell.trouble("that is over: the queue goes on")
         self._told = ""
         return seconds
+
+    def _look_after_itself(self) -> None:
+        """Is a backup due, is another version installed? Whatever goes wrong with that, jobs run."""
+        try:
+            self._upkeep.look()
+        except Exception:
+            log.exception("the upkeep failed")
+        remarks = [*self._remarks.values(), *self._upkeep.remarks()]
+        self.runner.remark = "\n".join(words for words in remarks if words)
+
+    def _with_newer(self, show: Callable[[Snapshot], None] | None) -> Callable[[Snapshot], None] | None:
+        return None if show is None else lambda snapshot: show(snapshot._replace(newer=self._upkeep.newer))
+
+    def _tell_of_the_database(self, words: str) -> None:
+        if words and self._tell.trouble:
+            self._tell.trouble(words)
+        if words and self._tell.notice:
+            self._tell.notice(Notice(None, "The queue's database was damaged", words, urgent=True, offers=("open_log",)))
 
     def _on_busy(self, error: DatabaseBusy) -> float:
         """Another program's lock is an everyday thing for a moment, and worth telling after some seconds."""
@@ -139,6 +169,7 @@ class Loop:
             self._sleep.drain()
 
     def _close(self) -> None:
+        self._upkeep.stop()
         self._bell.close()
         self._sleep.close()
         self.runner.close()
@@ -176,8 +207,7 @@ class LoopThread:
     def remark(self, words: str) -> None:
         """Let `list` say this of the app, from now on until it ends; "" takes it back. From any thread."""
         if self._loop is not None:
-            self._loop.runner.remark = words
-            self._loop.ring()
+            self._loop.remark("icon", words)
 
     def join(self, timeout: float | None = None) -> None:
         """Wait for its end."""

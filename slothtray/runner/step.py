@@ -14,8 +14,8 @@ from slothtray.model import Job, Notice, Snapshot, State
 from slothtray.paths import Paths
 from slothtray.policy import Gates, Instant, Verdict, Wait
 from slothtray.runner import settle, spec, storage, telling
+from slothtray.runner.housekeeping import Forgetting, LogCap
 from slothtray.runner.loadwatch import LoadWatch, own_of_last_runner
-from slothtray.runner.upkeep import Forgetting, LogCap
 from slothtray.runner.watch import ClockWatch
 from slothtray.store import Queue, claim, reading, status
 from slothtray.store.changes import note, note_sleep
@@ -78,7 +78,7 @@ class Runner:
         self._bulletin = telling.Bulletin(paths, tell.notice)
         self._absence = ""
         self.remark = ""
-        """What the app has to say of itself in `list`. May be set from another thread, with a ring after it."""
+        """What the app has to say of itself in `list`, a thing a line. Set before a step."""
         self.snapshot: Snapshot | None = None
         """What was last told to the tray."""
         self.failures = 0

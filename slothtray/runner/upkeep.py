@@ -1,91 +1,80 @@
-"""What keeps the folder from growing for years: the running job's log within its cap, and old jobs forgotten, once a day."""
+"""What an app looks after beside the jobs, once a minute at a look that is made anyway: backups, and what is installed."""
 
 import logging
+import threading
 
-from slothtray import policy
-from slothtray.config import Config
-from slothtray.errors import DatabaseBusy, StorageError
+import slothtray
+from slothtray.clock import Clock
+from slothtray.errors import SlothtrayError
 from slothtray.paths import Paths
-from slothtray.store import pruning
-from slothtray.store.connection import Database
-from slothtray.system import leftovers, logcap
-from slothtray.text import size_words
+from slothtray.recovery import backup
+from slothtray.store.copying import Interrupted
+from slothtray.system.installed import Installed
 
 log = logging.getLogger(__name__)
 
-LOOK, LOOK_SOON = 60.0, 5.0
-"""Seconds awake between two looks at a log's size: while it is within its cap, once it has been above."""
-BATCH = 200
-"""Jobs that are forgotten in one transaction: some milliseconds, in which nobody else can write."""
-PAUSE = 0.1
-"""Seconds between two batches, for the others who want to write."""
+MINUTE = 50.0
+"""Seconds awake between two looks at this: less than the runner's floor, so that none of its looks comes a moment too early."""
 
 
-class LogCap:
-    """Keeps one job's log within its cap while it runs, and once more at its end.
+class Upkeep:
+    """Belongs to the loop's thread. Backups are made on a thread of their own, which holds nothing and may die at any moment."""
 
-    The app does this, not the supervisor: that one holds the lock which proves the job alive, and does nothing besides that could
-    fail. While no app is there the log grows; the next one adopts the run, and looks at its log first of all.
-    """
+    def __init__(self, paths: Paths, clock: Clock, installed: Installed | None = None) -> None:
+        self._paths, self._clock = paths, clock
+        self._installed = installed or Installed(slothtray.__version__)
+        self._looked_at = clock.awake()
+        """The first look is a minute after the start: starting, and what an upgrade restarts, has better things to do."""
+        self._tried_at: float | None = None
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+        self._problem = ""
+        self.newer = ""
+        """The version that is installed, where that is another one than this program's."""
 
-    def __init__(self, paths: Paths) -> None:
-        self._paths = paths
-        self._next = 0.0
-
-    def look(self, job: int, cap: int, awake: float) -> None:
-        """Cut the log if it is longer than ``cap`` bytes. A cheap question as long as it isn't. ``awake``: seconds."""
-        try:
-            gone = logcap.trim(self._paths.log(job), cap)
-        except OSError as error:
-            log.warning("job %d: its log can't be cut to log_cap: %s", job, error)
-            gone = 0
-        if gone:
-            log.info("job %d: %s cut out of its log (log_cap)", job, size_words(gone))
-        self._next = awake + (LOOK_SOON if gone else LOOK)
-
-    def due_in(self, awake: float) -> float:
-        """Seconds until the next look is due."""
-        return max(0.0, self._next - awake)
-
-
-class Forgetting:
-    """Forgets done and cancelled jobs that ended long ago, their logs with them: once a day, some at a time."""
-
-    def __init__(self, paths: Paths, database: Database) -> None:
-        self._paths, self._database = paths, database
-        self._last: float | None = None
-        """When (time elapsed) the last round was over."""
-        self._more = False
-
-    def postpone(self, elapsed: float) -> None:
-        """Nothing today: the wall clock was set, and what is old by it may be of this morning."""
-        self._last, self._more = elapsed, False
-
-    def look(self, config: Config, wall: float, elapsed: float) -> None:
-        """Forget the next few if it is time. What goes wrong is logged, and tried again the next day."""
-        before = policy.forget_before(wall, elapsed, self._last, config.prune_after)
-        if before is None:
+    def look(self) -> None:
+        """See whether there is something to do, at most once a minute."""
+        now = self._clock.awake()
+        if now - self._looked_at < MINUTE:
             return
+        self._looked_at = now
+        self.newer = self._installed.newer()
+        if self._thread is None or not self._thread.is_alive():
+            self._back_up_if_due()
+
+    def remarks(self) -> list[str]:
+        """What `list` is to say."""
+        newer = f"slothtray {self.newer} is installed: restart the app to use {self.newer}" if self.newer else ""
+        return [newer, self._problem]
+
+    def stop(self) -> None:
+        """Let a backup that is being made be given up."""
+        self._stopping = True
+
+    def join(self) -> None:
+        """Wait for the backup that is being made."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _back_up_if_due(self) -> None:
+        since_try = None if self._tried_at is None else self._clock.elapsed() - self._tried_at
+        if not backup.is_due(backup.age(self._paths, self._clock.wall()), since_try):
+            return
+        self._tried_at = self._clock.elapsed()
+        self._thread = threading.Thread(target=self._back_up, name="backup", daemon=True)
+        self._thread.start()
+
+    def _back_up(self) -> None:
         try:
-            gone = self._forget(before)
-        except DatabaseBusy:
-            gone = [0]  # in a moment, then
-        except StorageError as error:
-            log.warning("old jobs are not forgotten: %s", error)
-            gone = []
-        self._more = bool(gone)
-        if not gone:
-            self._last = elapsed
-
-    def due_in(self) -> float:
-        """Seconds until the next few; infinity when there are none."""
-        return PAUSE if self._more else float("inf")
-
-    def _forget(self, before: float) -> list[int]:
-        ids = pruning.some_old(self._database, before, BATCH)
-        if ids:
-            with self._database.write():
-                ids = pruning.remove(self._database, ids)
-            leftovers.remove(self._paths, set(ids))  # after their rows: see ``actions.prune``
-            log.info("forgot %d jobs that ended long ago (prune_after)", len(ids))
-        return ids
+            made = backup.make(self._paths, self._clock, lambda: not self._stopping)
+        except Interrupted:
+            return
+        except SlothtrayError as error:
+            log.warning("no backup: %s", error)
+            self._problem = f"the queue could not be backed up: {error.title}"
+        except Exception:
+            log.exception("no backup")
+            self._problem = "the queue could not be backed up: see app.log"
+        else:
+            log.info("backed up to %s", made)
+            self._problem = ""

@@ -4,7 +4,7 @@ import os
 import sqlite3
 
 from slothtray import private
-from slothtray.errors import DatabaseBusy, FolderReplaced, StorageError
+from slothtray.errors import DamagedDatabase, DatabaseBusy, FolderReplaced, StorageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,11 +189,15 @@ def explain(error: sqlite3.Error, path: str) -> StorageError:
     """What an SQLite error means to the person whose queue it is."""
     if _is_busy(error):
         return DatabaseBusy(f"the database {path} is locked by another program", "nothing was stored; try again")
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_DBMOVED:
+        # SQLite looks before a transaction's first write: what we would have stored went into the file that was set aside.
+        return DatabaseBusy(f"the database {path} was just replaced by a backup", "nothing was stored; try again")
     primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if primary == sqlite3.SQLITE_FULL:
         return StorageError(f"no space left for the database {path}", "nothing was stored; free some space and try again")
     if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StorageError(f"the database {path} is damaged ({error})", "nothing was changed; see `slothtray restore`")
+        words = f"the database {path} is damaged ({error})"
+        return DamagedDatabase(words, "nothing was changed; `slothtray restore` lists the backups")
     if primary in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return StorageError(f"the database {path} can't be used: {error}", "check the folder's owner and permissions")
     return StorageError(f"the database {path} failed: {error}")

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 
 from slothtray import private
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from slothtray.model import RunRecord
 
 log = logging.getLogger(__name__)
+LOCK_RETRY = 5.0
 STDERR_LIMIT = 1000
 """Bytes of a supervisor's own complaint that are worth showing."""
 
@@ -86,16 +88,26 @@ class Attempt:
             self._before(self._process.pid)
             self._send_spec(self._process)
             crash_point("spec sent")
-        try:
-            records.wait_for_release(self.look)
-        except OSError:
-            log.exception("waiting for the lock of run %s", self.run)
+        self._wait_for_release()
         crash_point("lock free")
+        record = records.read(self.look)
         if self._process is not None:
             self._process.wait()
+        elif record.started is not None:
+            _reap(record.started.pid)
         self.disk_full = records.short_of_space(self.look)
-        self.record = records.read(self.look)
+        self.record = record
         self._ring()
+
+    def _wait_for_release(self) -> None:
+        """A kernel that can't lock just now (ENOLCK) has not said that the lock is free: nothing is taken for dead by that."""
+        while True:
+            try:
+                records.wait_for_release(self.look)
+                return
+            except OSError:
+                log.exception("waiting for the lock of run %s", self.run)
+                time.sleep(LOCK_RETRY)
 
     def _send_spec(self, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdin is not None
@@ -104,6 +116,14 @@ class Attempt:
             process.stdin.close()
         except OSError:
             log.warning("the supervisor of run %s ended before it was told what to do", self.run)
+
+
+def _reap(pid: int) -> None:
+    """Leave no zombie of an adopted supervisor: after a restart in place it is a child of this very process."""
+    try:
+        os.waitpid(pid, 0)
+    except OSError:
+        return  # somebody else's child, as a rule
 
 
 class Launcher:

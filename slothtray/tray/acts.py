@@ -35,6 +35,8 @@ class Port(NamedTuple):
     """Whether this was never told before; it counts as told from now on, also after our end."""
     forget: Callable[[str], object] = lambda _mark: None
     """It is no longer true, so it may be told again."""
+    restart: Callable[[], object] | None = None
+    """Let the caller start the program anew when the app has ended; raises where that can't be done."""
 
 
 class Acts:
@@ -116,6 +118,12 @@ class Acts:
         finally:
             self.look_at_autostart()
         self._board.mishap("")
+
+    def restart(self) -> None:
+        """End the app, and let the caller start it anew."""
+        assert self._port.restart is not None
+        self._port.restart()
+        self._end()
 
     def quit(self) -> None:
         """End the app; the running job goes on under its supervisor."""

@@ -60,6 +60,9 @@ class Actions(Protocol):
     def set_autostart(self, wanted: bool) -> None:  # noqa: FBT001 - a click carries bare values
         """Start with the login from now on, or no more."""
 
+    def restart(self) -> None:
+        """End the app and start what is installed now in its place; a running job goes on."""
+
     def quit(self) -> None:
         """End the app; a running job goes on."""
 
@@ -237,6 +240,7 @@ def _app(snapshot: Snapshot, notes: Notes) -> Section:
     return (
         Entry("log", "Open log", Do("open_log")),
         *((login,) if notes.autostart is not None else ()),
+        *((_line("restart", f"Restart to use {snapshot.newer}", Do("restart")),) if snapshot.newer else ()),
         Entry("quit", leave, Do("quit")),
     )
 

@@ -179,6 +179,7 @@ COMMANDS_WITH_JSON = {
     "list": (["list", "--json", "--state", "x"], 2, "usage"),
     "show": (["show", "--json", "99999"], 1, "unknown-job"),
     "why": (["why", "--json", "99999"], 1, "unknown-job"),
+    "restore": (["restore", "no-such-backup", "--json"], 1, "refused"),
     "config": (["config", "get", "no_such_key", "--json"], 2, None),
     "autostart": (["autostart", "--json", "on"], 2, "usage"),
 }

@@ -193,6 +193,11 @@ def test_a_clipboard_that_holds_no_command_says_why_and_can_be_asked_again():
     assert (entry.label, entry.do) == ("The clipboard holds no text but image/png", Do("add_from_clipboard"))
 
 
+def test_another_version_that_is_installed_can_be_started_in_the_apps_place():
+    assert "restart" not in by_key(IDLE)
+    assert by_key(IDLE._replace(newer="0.3.0"))["restart"][1:3] == ("Restart to use 0.3.0", Do("restart"))
+
+
 def test_start_at_login_is_there_where_it_can_be_and_a_click_turns_it_over():
     assert "autostart" not in by_key(IDLE)
     for state in (True, False):
@@ -260,7 +265,7 @@ def test_an_entry_keeps_its_key_whatever_comes_before_it():
 
 
 FULL = running()._replace(
-    recent=(failed(12),), next_up=(job(13),), failed_unseen=5, held=1, held_jobs=(job(14),), trouble="x", paused=True
+    recent=(failed(12),), next_up=(job(13),), failed_unseen=5, held=1, held_jobs=(job(14),), trouble="x", paused=True, newer="9"
 )
 
 

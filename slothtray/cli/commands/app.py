@@ -12,7 +12,7 @@ from slothtray.errors import FolderBusy, StorageError
 from slothtray.paths import Paths
 from slothtray.runner import Loop, LoopThread, Tell
 from slothtray.store import Queue, person
-from slothtray.system import applog, clipboard, copier, marks, notify, opener, sessionend, sleep
+from slothtray.system import applog, clipboard, copier, installed, marks, notify, opener, sessionend, sleep
 from slothtray.system.autostart import system_autostart
 from slothtray.text import clean
 from slothtray.tray.app import Port, run_app
@@ -46,11 +46,13 @@ def run(parsed: Parsed, paths: Paths) -> int:
         return LoopThread(make_loop)
 
     notifier = notify.system_notifier(assets.path("hicolor/64x64/apps/slothtray.png"))
+    again = installed.Restart()
     try:
-        code = run_app(make_runner, port(paths), notifier, session=sessionend.of_this_login())
+        code = run_app(make_runner, port(paths)._replace(restart=again.ask), notifier, session=sessionend.of_this_login())
     except FolderBusy:
         already_running(paths)
         raise
+    again.carry_out()
     if code:
         print(f"slothtray: the runner has ended by itself: see {clean(paths.app_log)}", file=sys.stderr)
     return code

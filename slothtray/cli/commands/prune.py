@@ -5,7 +5,7 @@ from slothtray.cli import settings
 from slothtray.cli.parser import Parsed
 from slothtray.errors import ConfigError, Usage
 from slothtray.paths import Paths
-from slothtray.text import size_words
+from slothtray.text import id_ranges, size_words
 
 
 def run(parsed: Parsed, paths: Paths) -> int:
@@ -22,17 +22,6 @@ def run(parsed: Parsed, paths: Paths) -> int:
     jobs = "1 job" if len(pruned.ids) == 1 else f"{len(pruned.ids)} jobs"
     verb = "removed"
     if parsed.flag("dry_run"):
-        verb = "would go" + (f" ({ranges(pruned.ids)})" if pruned.ids else "")
+        verb = "would go" + (f" ({id_ranges(pruned.ids)})" if pruned.ids else "")
     print(f"{jobs} {verb}, {size_words(pruned.size)} of logs")
     return 0
-
-
-def ranges(ids: list[int]) -> str:
-    """Ids as people type them: "3-5, 9"."""
-    found: list[list[int]] = []
-    for number in sorted(ids):
-        if found and found[-1][-1] == number - 1:
-            found[-1][1:] = [number]
-        else:
-            found.append([number])
-    return ", ".join("-".join(map(str, one)) for one in found)

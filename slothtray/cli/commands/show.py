@@ -56,7 +56,8 @@ def _list(parsed: Parsed, paths: Paths, queue: Queue) -> int:
         return 0
     print(_heading(queue, said, now))
     if said is not None and said.remark:
-        print(f"Note: {clean(said.remark)}")
+        for words in said.remark.splitlines():
+            print(f"Note: {clean(words)}")
     if jobs:
         colour = render.wants_colour(sys.stdout)
         print(render.table(_rows(queue, jobs, said, now), render.list_width(sys.stdout), colour=colour))

@@ -106,4 +106,5 @@ CREATE TABLE queue (
 );
 INSERT INTO queue (one) VALUES (1);
 
-CREATE TABLE migrations (version INTEGER PRIMARY KEY, at REAL NOT NULL);
+-- Each with the version of the program that made it: an older one can then say which one is needed.
+CREATE TABLE migrations (version INTEGER PRIMARY KEY, at REAL NOT NULL, program TEXT NOT NULL DEFAULT '');

@@ -12,7 +12,7 @@ from slothtray.config import Watched, defaults
 from slothtray.paths import Paths
 from slothtray.policy import forget_before
 from slothtray.runner import Runner
-from slothtray.runner.upkeep import BATCH, LOOK, LOOK_SOON, PAUSE
+from slothtray.runner.housekeeping import BATCH, LOOK, LOOK_SOON, PAUSE
 from slothtray.store import Queue
 from slothtray.system import folder
 from slothtray.system.logcap import find

@@ -1,0 +1,63 @@
+"""What logs and run records say of jobs that a backup may not know: ids given, runs that go on, runs that have ended."""
+
+import os
+from typing import NamedTuple
+
+from slothtray import policy
+from slothtray.model import RunRecord
+from slothtray.paths import Paths
+from slothtray.system import records
+
+
+class Traces(NamedTuple):
+    """``highest``: the highest id there is a file of. ``live``: the runs whose supervisors live, by job. ``ended``: how the last
+    run of a job ended, in words, with the wall time of its end.
+    """
+
+    highest: int
+    live: dict[int, str]
+    ended: dict[int, tuple[float, str]]
+
+
+def find(paths: Paths) -> Traces:
+    """Look at all files of jobs in the folder."""
+    highest = max((number for number in map(_job_of, _names(paths.logs))), default=0)
+    live: dict[int, str] = {}
+    ended: dict[int, tuple[float, str]] = {}
+    for name in _names(paths.runs):
+        number = _job_of(name)
+        highest = max(highest, number)
+        if number == 0 or "." in name:
+            continue
+        alive, record = _look(paths.run_record(name))
+        if alive:
+            live[number] = name
+        elif record is not None and record.result is not None:
+            ended[number] = max(ended.get(number, (0.0, "")), (record.result.at, policy.outcome_words(record.result)))
+    return Traces(highest, live, ended)
+
+
+def _look(path: str) -> tuple[bool, RunRecord | None]:
+    try:
+        descriptor = records.open_for_look(path)
+    except OSError:
+        return False, None
+    if descriptor is None:
+        return False, None
+    try:
+        return records.is_locked(descriptor), records.read(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _job_of(name: str) -> int:
+    """The job that a log's or a record's name begins with; 0 for another file."""
+    stem = name.replace(".", "-").partition("-")[0]
+    return int(stem) if stem.isascii() and stem.isdecimal() and len(stem) < 16 else 0
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
