@@ -31,6 +31,8 @@ NAME = "org.freedesktop.Notifications"
 PATH = "/org/freedesktop/Notifications"
 
 _URGENCY_NORMAL, _URGENCY_CRITICAL = 1, 2
+_SHOWS_THE_CLICK = frozenset({"lxqt-notificationd"})
+"""Services that make a button of "default", which is a click on the bubble itself: "Open log" would be there twice."""
 _NOBODY = frozenset(f"org.freedesktop.DBus.Error.{name}" for name in ("ServiceUnknown", "NameHasNoOwner"))
 _SPAWN = "org.freedesktop.DBus.Error.Spawn."
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -165,7 +167,7 @@ class Service:
         self._passing = passing
         self._bus: Bus | None = None
         self._server = ""
-        self._markup = self._actions = False
+        self._markup = self._actions = self._click = False
         self._numbers: dict[str, int] = {}
         """The bubble that is shown, by what it is about."""
         self._notices: dict[int, Notice] = {}
@@ -260,6 +262,7 @@ class Service:
         reply = self._call("GetCapabilities", deadline)
         self._server = reply.sender
         self._markup, self._actions = ("body-markup" in reply.body[0], "actions" in reply.body[0])
+        self._click = self._actions and self._server_name(deadline) not in _SHOWS_THE_CLICK
         self._numbers.clear()
         self._notices.clear()
 
@@ -270,8 +273,14 @@ class Service:
         except CallFailed:
             return ""  # nobody yet: the call that follows makes the bus start one, where it can
 
+    def _server_name(self, deadline: float) -> str:
+        try:
+            return str(self._call("GetServerInformation", deadline).body[0])
+        except CallFailed:
+            return ""
+
     def _notify(self, title: str, body: str, icon: str, seconds: int, notice: Notice, deadline: float) -> int:
-        actions = _buttons(notice) if self._actions else []
+        actions = (_click(notice) if self._click else []) + (_buttons(notice) if self._actions else [])
         replaces = self._numbers.get(_tag(notice), 0)
         hints = _hints(notice) if self._passing else {**_hints(notice), "desktop-entry": ("s", APP)}
         arguments = (APP, replaces, icon, title, body, actions, hints, int(seconds) * 1000)
@@ -301,11 +310,15 @@ def _tag(notice: Notice) -> str:
     return f"several, {notice.urgent}" if notice.covers else ""
 
 
+def _click(notice: Notice) -> list[str]:
+    """What a click on the bubble itself does: key and label, as for a button."""
+    return ["default", offer_words("open_log")] if "open_log" in notice.offers else []
+
+
 def _buttons(notice: Notice) -> list[str]:
-    """Keys and labels in turn, as the service wants them; "default" is a click on the bubble itself."""
-    click = ["default", offer_words("open_log")] if "open_log" in notice.offers else []
+    """Keys and labels in turn, as the service wants them."""
     pairs = [(offer, offer_words(offer) + (" all" if offer == "retry" and notice.covers else "")) for offer in notice.offers]
-    return click + [word for pair in pairs for word in pair]
+    return [word for pair in pairs for word in pair]
 
 
 def _hints(notice: Notice) -> Mapping[str, tuple[str, Any]]:

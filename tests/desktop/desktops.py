@@ -4,19 +4,20 @@ import os
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
-from cycle import Dunst, Mouse
+from cycle import Mouse
 from desktop_session import Desktop, until
 from panels import Looks, folders
 from PIL import ImageChops
 from standin import WATCHER
-from system.session import NOTIFICATIONS, dunst, message_bus_in, screen
+from system.session import NOTIFICATIONS, message_bus_in, screen
 
 SIZE = "1024x768"
 SLOW = 60.0
 """Seconds that a desktop may take to come up on a busy machine."""
-COMMON = ("xvfb", "dbus", "xdotool", "imagemagick", "python3")
+COMMON = ("xvfb", "dbus", "xdotool", "imagemagick")
 
 
 def body(left, top, right, bottom):
@@ -86,30 +87,19 @@ def settings(desktop, text):
     write(desktop, "glib-2.0/settings/keyfile", text)
 
 
-def has_tray(desktop):
-    """Wait for the panel to bring a watcher."""
-    until(lambda: desktop.bus.owned(WATCHER), SLOW)
-
-
-@contextmanager
-def with_dunst(desktop):
-    """Where the panel is not the whole desktop, dunst shows the notifications."""
-    with dunst(desktop.bus, desktop.env["DISPLAY"], desktop.folder) as daemon:
-        desktop.daemon = daemon
-        yield
-
-
-def by_dunst(desktop):
-    """Its bubble."""
-    return Dunst(desktop.daemon)
+def is_up(desktop):
+    """Wait for the watcher that a panel brings, and for the notifications."""
+    until(lambda: desktop.bus.owned(WATCHER) and desktop.bus.owned(NOTIFICATIONS), SLOW)
 
 
 @contextmanager
 def mate(desktop):
     """mate-panel with its default layout; its notification area is a program of its own that the bus starts."""
     desktop.env.update(XDG_CURRENT_DESKTOP="MATE")
-    with with_dunst(desktop), desktop.program("xfwm4", "--compositor=off"), desktop.program("mate-panel"):
-        has_tray(desktop)
+    settings(desktop, "[org/mate/notification-daemon]\npopup-location='bottom_right'\n")  # above, a bubble covers the icon
+    notifications = "/usr/lib/mate-notification-daemon/mate-notification-daemon"
+    with desktop.program("xfwm4", "--compositor=off"), desktop.program(notifications), desktop.program("mate-panel"):
+        is_up(desktop)
         yield
 
 
@@ -143,8 +133,8 @@ def lxqt(desktop):
     """lxqt-panel along the lower edge, with what its default panel has for icons."""
     desktop.env.update(XDG_CURRENT_DESKTOP="LXQt")
     write(desktop, "lxqt/panel.conf", LXQT_PANEL)
-    with with_dunst(desktop), desktop.program("xfwm4", "--compositor=off"), desktop.program("lxqt-panel"):
-        has_tray(desktop)
+    with desktop.program("xfwm4", "--compositor=off"), desktop.program("lxqt-notificationd"), desktop.program("lxqt-panel"):
+        is_up(desktop)
         yield
 
 
@@ -180,8 +170,7 @@ def gnome(desktop):
     warned.parent.mkdir()
     warned.touch()
     with system_bus(desktop), desktop.program("gnome-shell", "--x11", "--sm-disable"):
-        has_tray(desktop)
-        until(lambda: desktop.bus.owned(NOTIFICATIONS), SLOW)
+        is_up(desktop)
         until(lambda: is_bare(desktop), SLOW)
         yield
 
@@ -198,8 +187,7 @@ def plasma(desktop):
     desktop.env.update(XDG_CURRENT_DESKTOP="KDE", KDE_FULL_SESSION="true", KDE_SESSION_VERSION="5")
     desktop.env.update(QT_QUICK_BACKEND="software", QT_XCB_GL_INTEGRATION="none", KWIN_COMPOSE="N")
     with desktop.program("kwin_x11"), desktop.program("kded5"), desktop.program("plasmashell"):
-        has_tray(desktop)
-        until(lambda: desktop.bus.owned(NOTIFICATIONS), SLOW)
+        is_up(desktop)
         yield
 
 
@@ -211,6 +199,12 @@ primary-color='#204060'
 """
 
 
+def at_login(name):
+    """The program that a login starts by this entry."""
+    entry = Path(f"/etc/xdg/autostart/{name}.desktop").read_text()
+    return next(line.removeprefix("Exec=") for line in entry.splitlines() if line.startswith("Exec="))
+
+
 @contextmanager
 def cinnamon(desktop):
     """Cinnamon; who watches for icons is a program of its own there, which a login starts by itself."""
@@ -218,10 +212,14 @@ def cinnamon(desktop):
     settings(desktop, CINNAMON_SETTINGS)
     with system_bus(desktop), desktop.program("cinnamon", "--replace"):
         until(lambda: desktop.bus.owned("org.Cinnamon"), SLOW)
-        with desktop.program("/usr/libexec/xapps/sn-watcher/xapp-sn-watcher"):
-            has_tray(desktop)
-            until(lambda: desktop.bus.owned(NOTIFICATIONS), SLOW)
+        with desktop.program(at_login("xapp-sn-watcher")):
+            is_up(desktop)
             yield
+
+
+def in_lxqt(desktop):
+    """A click on the bubble itself does nothing: its buttons are in the middle, below."""
+    return OnScreen(desktop, lambda left, _top, right, bottom: ((left + right) // 2 - 30, bottom - 35))
 
 
 def in_cinnamon(desktop):
@@ -230,8 +228,8 @@ def in_cinnamon(desktop):
 
 
 HOSTS = {
-    "mate-panel": Host(("mate-panel", "xfwm4", "dunst"), mate, by_dunst),
-    "lxqt-panel": Host(("lxqt-panel", "xfwm4", "dunst"), lxqt, by_dunst),
+    "mate-panel": Host(("mate-panel", "mate-notification-daemon", "xfwm4"), mate),
+    "lxqt-panel": Host(("lxqt-panel", "lxqt-notificationd", "xfwm4"), lxqt, in_lxqt),
     "gnome": Host(("gnome-shell", "gnome-shell-extension-appindicator", "gjs"), gnome, looks=Looks(240 / 255, 24, 10)),
     "plasma": Host(("plasma-workspace", "plasma-desktop", "kwin-x11"), plasma),
     "cinnamon": Host(("cinnamon", "xapp-sn-watcher"), cinnamon, in_cinnamon),

@@ -40,14 +40,20 @@ def try_out(name, chosen):
     """One desktop in a PID namespace of its own: a desktop starts a lot that doesn't end with it. The exit code."""
     packages = missing(HOSTS[name])
     if packages and chosen.install:
-        apt = ["apt-get", "-o", "DPkg::Lock::Timeout=120", "install", "-y", "--no-install-recommends", *packages]
-        subprocess.run(apt, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, stdout=subprocess.DEVNULL, check=False)
+        install(packages)
         packages = missing(HOSTS[name])
     if packages:
         print(f"{name}: not tried: sudo apt install {' '.join(packages)}", flush=True)
         return 1
     options = [*(["--keep", str(chosen.keep)] if chosen.keep else []), *(["--no-mouse"] if chosen.no_mouse else [])]
     return subprocess.run([*UNSHARE, sys.executable, __file__, name, "--inside", *options], check=False).returncode
+
+
+def install(packages):
+    """As root; what apt has to say against it is seen."""
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for words in (["update"], ["install", "-y", "--no-install-recommends", *packages]):
+        subprocess.run(["apt-get", "-o", "DPkg::Lock::Timeout=120", *words], env=env, stdout=subprocess.DEVNULL, check=False)
 
 
 def cycle_in(name, keep, *, mouse):

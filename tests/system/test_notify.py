@@ -136,6 +136,12 @@ def test_buttons_are_named_for_what_they_do(session_bus, notifier):
     assert [call[5] for call in notified(able)] == wanted
 
 
+def test_where_a_click_on_the_bubble_would_be_shown_as_a_button_there_is_none_for_it(session_bus, notifier):
+    with server(session_bus, ["actions"], GetServerInformation=lambda: ("ssss", ("lxqt-notificationd", "LXQt.org", "1.2", "1.2"))) as lxqt:
+        notifier.notify(notice("t", job=5, offers=OFFERS))
+    assert notified(lxqt)[0][5] == ["open_log", "Open log", "retry", "Retry"]
+
+
 def test_a_choice_is_heard_also_after_the_closing_and_while_another_notice_is_shown(session_bus, notifier):
     def closing_first(_app, _replaces, _icon, title, *_):
         if title == "second":
