@@ -223,7 +223,7 @@ def in_lxqt(desktop):
 
 
 def in_cinnamon(desktop):
-    """Its buttons are in the lower left corner; a click on the bubble itself does nothing (5.6)."""
+    """Its buttons are in the lower left corner; a click beside the text does nothing (5.6)."""
     return OnScreen(desktop, lambda left, _top, _right, bottom: (left + 80, bottom - 24))
 
 
