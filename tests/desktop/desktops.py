@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from cycle import Mouse
 from desktop_session import Desktop, until
 from panels import Looks, folders
 from PIL import ImageChops
@@ -34,6 +33,7 @@ class OnScreen:
     def expect(self, icon):
         """One will come, somewhere else than at the ``icon``."""
         self.icon = icon
+        self.desktop.run("xdotool", "mousemove", "200", "500", "sleep", "0.5")  # off the icon, whose mark is to be seen
         self.before = self.desktop.photo()
 
     def is_shown(self):
@@ -56,8 +56,8 @@ class Host(NamedTuple):
 
     packages: tuple[str, ...]
     start: Callable
+    """A context of the desktop; it may give variables for the programs that run on it, "" for those they haven't."""
     bubble: Callable = OnScreen
-    hand: Callable = Mouse
     looks: Looks = Looks()
 
 
@@ -148,6 +148,7 @@ def system_bus(desktop):
         yield
 
 
+GNOME_LOOKS = Looks(strength=240 / 255, highlight=24, edge=10)
 GROUND = (0x20, 0x40, 0x60)
 GNOME_SETTINGS = """[org/gnome/shell]
 enabled-extensions=['ubuntu-appindicators@ubuntu.com']
@@ -162,17 +163,33 @@ primary-color='#204060'
 
 
 @contextmanager
-def gnome(desktop):
-    """gnome-shell on X with the AppIndicator extension, which Debian has as a package."""
+def gnome_on(desktop, *options):
+    """gnome-shell with the AppIndicator extension, which Debian has as a package."""
     desktop.env.update(XDG_CURRENT_DESKTOP="GNOME", GNOME_SHELL_SESSION_MODE="user")
     settings(desktop, GNOME_SETTINGS)
     warned = desktop.folder / "data/gnome-shell/lock-warning-shown"  # that the screen can't be locked
     warned.parent.mkdir()
     warned.touch()
-    with system_bus(desktop), desktop.program("gnome-shell", "--x11", "--sm-disable"):
+    with system_bus(desktop), desktop.program("gnome-shell", *options):
         is_up(desktop)
         until(lambda: is_bare(desktop), SLOW)
         yield
+
+
+@contextmanager
+def gnome(desktop):
+    """It is the window manager of an X screen."""
+    with gnome_on(desktop, "--x11", "--sm-disable"):
+        yield
+
+
+@contextmanager
+def gnome_wayland(desktop):
+    """It is a Wayland compositor, in a window that fills the X screen; slothtray sees nothing of X."""
+    desktop.env["MUTTER_DEBUG_DUMMY_MODE_SPECS"] = SIZE
+    with gnome_on(desktop, "--nested", "--wayland"):
+        (name,) = (path.name for path in Path(desktop.env["XDG_RUNTIME_DIR"]).glob("wayland-?"))
+        yield {"WAYLAND_DISPLAY": name, "DISPLAY": ""}
 
 
 def is_bare(desktop):
@@ -230,7 +247,8 @@ def in_cinnamon(desktop):
 HOSTS = {
     "mate-panel": Host(("mate-panel", "mate-notification-daemon", "xfwm4"), mate),
     "lxqt-panel": Host(("lxqt-panel", "lxqt-notificationd", "xfwm4"), lxqt, in_lxqt),
-    "gnome": Host(("gnome-shell", "gnome-shell-extension-appindicator", "gjs"), gnome, looks=Looks(240 / 255, 24, 10)),
+    "gnome": Host(("gnome-shell", "gnome-shell-extension-appindicator", "gjs"), gnome, looks=GNOME_LOOKS),
+    "gnome-wayland": Host(("gnome-shell", "gnome-shell-extension-appindicator", "gjs"), gnome_wayland, looks=GNOME_LOOKS._replace(pointer=True)),
     "plasma": Host(("plasma-workspace", "plasma-desktop", "kwin-x11"), plasma),
     "cinnamon": Host(("cinnamon", "xapp-sn-watcher"), cinnamon, in_cinnamon),
 }

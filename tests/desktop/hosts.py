@@ -16,7 +16,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS.parent), str(TESTS), str(TESTS / "tray")]
 
-from cycle import BusHand, Cycle, program_on
+from cycle import BusHand, Cycle, Mouse, program_on
 from desktops import HOSTS, desktop_in, missing, version
 from harness import Home
 from private import UNSHARE
@@ -60,17 +60,17 @@ def cycle_in(name, keep, *, mouse):
     """Start the desktop and go through it; True when all was as it should be."""
     host = HOSTS[name]
     begun = time.monotonic()
-    hand = host.hand if mouse else BusHand
+    hand = Mouse if mouse else BusHand
     with ExitStack() as parts:
         folder = Path(parts.enter_context(tempfile.TemporaryDirectory(prefix="hosts-")))
         camera = Camera(name, keep)
         try:
             desktop = camera.desktop = parts.enter_context(desktop_in(folder))
-            parts.enter_context(host.start(desktop))
+            variables = parts.enter_context(host.start(desktop))
             tell(begun, f"{name} {version(host.packages[0])} is up")
             home = Home(folder / "queue")
             parts.callback(home.close)
-            app = parts.enter_context(program_on(desktop, home))
+            app = parts.enter_context(program_on(desktop, home, variables=variables))
             app.looks = host.looks
             app.when_open = lambda: camera.keep("menu")
             cycle = Cycle(app, home, hand(app), host.bubble(desktop), camera.keep)

@@ -146,8 +146,11 @@ class Cycle:
 
 
 @contextmanager
-def program_on(desktop, home, backend="sni"):
-    """The real ``slothtray`` with its real runner on this desktop, and a stand-in for xdg-open that writes down what it opens."""
+def program_on(desktop, home, backend="sni", variables=None):
+    """The real ``slothtray`` with its real runner on this desktop, and a stand-in for xdg-open that writes down what it opens.
+
+    ``variables`` are the desktop's own; "" takes one away.
+    """
     bin_folder = home.work / "bin"
     bin_folder.mkdir()
     opener = bin_folder / "xdg-open"
@@ -164,7 +167,9 @@ def program_on(desktop, home, backend="sni"):
         "PYTHONWARNINGS": warnings,
         "SLOTHTRAY_TRAY": backend,
         "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={home.work}/no-system-bus",
+        **(variables or {}),
     }
+    env = {name: value for name, value in env.items() if value}
     with desktop.program(python, "-m", "slothtray", env=env, cwd=home.work) as process:
         yield (SniApp if backend == "sni" else App)(desktop, process)
         process.terminate()

@@ -126,11 +126,15 @@ def give_away(folder, paths):
 
 
 class Looks(NamedTuple):
-    """How a panel draws: what it leaves of a colour (on black), how far about an icon's middle it is highlighted, a menu's edge."""
+    """How a panel draws: what it leaves of a colour (on black), how far about an icon's middle it is highlighted, a menu's edge.
+
+    ``pointer``: it is in the pictures, too.
+    """
 
     strength: float = 1.0
     highlight: int = 16
     edge: int = 0
+    pointer: bool = False
 
 
 class App:
@@ -193,6 +197,8 @@ class App:
     def open_menu(self):
         """Right click on the icon; the menu's box on the screen, once it doesn't change any more."""
         x, y = self.place()
+        if self.looks.pointer:
+            self.desktop.run("xdotool", "mousemove", str(x), str(y), "sleep", "0.5")
         before = self.desktop.photo()
         self.desktop.click(x, y, 3)
         boxes, near, edge = [None], self.looks.highlight, self.looks.edge
