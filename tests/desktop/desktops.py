@@ -216,6 +216,22 @@ primary-color='#204060'
 """
 
 
+@contextmanager
+def plasma_wayland(desktop):
+    """KDE's compositor, in a window that fills the X screen; all others see nothing of X."""
+    desktop.env.update(XDG_CURRENT_DESKTOP="KDE", KDE_FULL_SESSION="true", KDE_SESSION_VERSION="5", XDG_SESSION_TYPE="wayland")
+    desktop.env.update(QT_QUICK_BACKEND="software", KWIN_COMPOSE="Q")
+    width, height = SIZE.split("x")
+    kwin = ["kwin_wayland", "--x11-display", desktop.env["DISPLAY"], "--width", width, "--height", height, "--no-lockscreen"]
+    variables = {"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ""}
+    env = {name: value for name, value in {**desktop.env, **variables, "QT_QPA_PLATFORM": "wayland"}.items() if value}
+    with desktop.program(*kwin, "--socket", "wayland-0"):
+        until(Path(desktop.env["XDG_RUNTIME_DIR"], "wayland-0").exists, SLOW)
+        with desktop.program("kded5", env=env), desktop.program("plasmashell", env=env):
+            is_up(desktop)
+            yield variables
+
+
 def at_login(name):
     """The program that a login starts by this entry."""
     entry = Path(f"/etc/xdg/autostart/{name}.desktop").read_text()
@@ -250,6 +266,9 @@ HOSTS = {
     "gnome": Host(("gnome-shell", "gnome-shell-extension-appindicator", "gjs"), gnome, looks=GNOME_LOOKS),
     "gnome-wayland": Host(("gnome-shell", "gnome-shell-extension-appindicator", "gjs"), gnome_wayland, looks=GNOME_LOOKS._replace(pointer=True)),
     "plasma": Host(("plasma-workspace", "plasma-desktop", "kwin-x11"), plasma),
+    "plasma-wayland": Host(
+        ("plasma-workspace", "plasma-workspace-wayland", "kwin-wayland", "qtwayland5"), plasma_wayland, looks=Looks(pointer=True)
+    ),
     "cinnamon": Host(("cinnamon", "xapp-sn-watcher"), cinnamon, in_cinnamon),
 }
 
