@@ -165,7 +165,7 @@ def program_on(desktop, home, backend="sni", variables=None):
         "PATH": f"{bin_folder}:{desktop.env['PATH']}",
         "PYTHONPATH": str(ROOT),  # for the Python that has PyGObject
         "PYTHONWARNINGS": warnings,
-        "SLOTHTRAY_TRAY": backend,
+        "SLOTHTRAY_TRAY": "" if backend == "sni" else backend,  # which it finds by itself, at once
         "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={home.work}/no-system-bus",
         **(variables or {}),
     }
