@@ -32,6 +32,10 @@ KILLS_A_JOB = 2
 BATCH = 100
 FROZEN = {True: 0.7, False: 0.2}
 """How many of the app's deaths a supervisor sleeps through, near its own start or later."""
+MOMENTS = {
+    "app": ("record", "birth", "line", "line", "anywhere"),
+    "supervisor": ("record", "birth", "line", "line", "line", "line", "anywhere"),  # before its birth's end there is little to lose
+}
 SPANS = {"record": 0.05, "birth": 0.02, "line": 0.05, "anywhere": 0.25}
 """Seconds in which a kill comes after what is waited for: a new run record, a new supervisor, a line of a job, nothing at all."""
 
@@ -208,7 +212,7 @@ class Campaign:
 
     def _moment(self) -> None:
         """Wait for the next moment to kill at: near a start, near a line in the witness file, or anywhere."""
-        kind = self.chance.choice(("record", "birth", "line", "line", "anywhere"))
+        kind = self.chance.choice(MOMENTS["app" if self.plan.target == "app" else "supervisor"])
         goal = self.witness.lines() + self.chance.randint(0, self.plan.lines)
         self._wait(lambda: self.witness.lines() >= goal)
         look = {"record": self._records, "birth": supervisors}.get(kind)
