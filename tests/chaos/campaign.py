@@ -25,7 +25,7 @@ from slothtray.store.adding import NewJob
 
 CONFIG = 'backoff_cap = "1s"\nkill_grace = "0.2s"\n'
 POLL = 0.002
-PATIENCE = 60.0
+PATIENCE = 90.0
 """Seconds without any progress after which a campaign gives up: what is not over by then is lost."""
 KILLS_A_JOB = 2
 """Supervisors killed under one job at most: the third attempt in a row that never begins is held, as it is meant to be."""
@@ -101,9 +101,10 @@ class Campaign:
 
     def over(self) -> bool:
         """Whether every job has come to an end in the database, too; or a planted fault has shown; or nothing moves any more."""
-        if not self._over and self.witness.lines() >= LINES * self.plan.jobs and time.monotonic() > self._looked + 0.1:
+        near = self.witness.lines() >= LINES * self.plan.jobs
+        if not self._over and time.monotonic() > self._looked + (0.1 if near else 2.0):
             self._looked = time.monotonic()
-            self.release_held()
+            self._release_held()
             self._over = not self._rows("state IN ('pending', 'running', 'held')")
         self.cut_short = self.cut_short or (bool(self.plan.fault) and self._fault_shows())
         if not self._over and not self.cut_short and self._stuck():
@@ -125,7 +126,7 @@ class Campaign:
         self.complaints.append(finding)
         self.cut_short = True
 
-    def release_held(self) -> None:
+    def _release_held(self) -> None:
         """Do what a person does with a job that could not be started three times in a row; any other hold is a finding."""
         for number, reason in self._rows("state = 'held'"):
             if not reason.startswith("could not be started"):

@@ -41,6 +41,8 @@ def main(arguments: list[str]) -> int:
         return 0
     tallies = [in_folder(target, asked.jobs, asked.seed) for target in asked.targets or CAMPAIGNS]
     print(table(tallies))
+    released = sum(tally.kills.get("released", 0) for tally in tallies)
+    print(f"\nheld, as they are after three supervisors in a row that could not begin, and released: {released}")
     return int(any(tally.findings for tally in tallies))
 
 
