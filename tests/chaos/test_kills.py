@@ -11,7 +11,7 @@ from faults import FAULTS
 from private import in_namespace
 
 AT_ONCE = 3
-JOBS = {"app": 46, "supervisor": 44, "both": 44}
+JOBS = {"app": 50, "supervisor": 44, "both": 38}
 """Jobs of each campaign; together they see more than ``KILLS`` kills."""
 KILLS = 200
 FEWEST = {"app": 40, "supervisor": 25, "both": 25}
@@ -58,7 +58,7 @@ def test_under_random_kills_each_job_ends_once_with_its_own_exit_code_and_each_r
     assert (tally.lost, tally.overlaps, tally.wrong, tally.unannounced) == (0, 0, 0, 0)
     assert tally.kills[target] >= FEWEST[target]
     assert (tally.repeats > 0, tally.announced >= tally.repeats) == (target != "app", True)
-    assert target == "supervisor" or tally.adoptions > 0
+    assert target != "app" or tally.adoptions > 0
 
 
 @pytest.mark.race
