@@ -60,7 +60,8 @@ def what_of(job: Job, now: float, reason: str | None = None, usual: float | None
     if job.state is State.RUNNING:
         attempt = f"attempt {job.attempts}" if job.attempts > 1 else ""
         ending = "being cancelled" if job.cancel_requested else ""
-        words = [f"for {duration_words(now - (job.started_at or now))}", attempt, repeated(job), usually, ending, job.reason or ""]
+        # First what it has to say (that something can't be killed): the end may be cut.
+        words = [job.reason or "", f"for {duration_words(now - (job.started_at or now))}", attempt, repeated(job), usually, ending]
     elif job.state is State.PENDING:
         words = [waiting_words(job, now, reason), usually]
     elif job.state is State.HELD:

@@ -119,6 +119,7 @@ def cancel(descriptor: int, record: RunRecord) -> bool:
         if process is None or process.start != record.started.start:
             return False
         signal.pidfd_send_signal(pinned, signal.SIGUSR1)
+        signal.pidfd_send_signal(pinned, signal.SIGCONT)  # a job may have stopped it, which would make it deaf to its limit too
     except OSError:
         return False
     finally:

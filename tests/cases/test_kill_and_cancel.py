@@ -57,6 +57,15 @@ def test_case_03_what_ends_at_once_when_told_to_costs_no_grace(home):
     assert home.row(number, "message") == "timed out"
 
 
+def test_case_03_a_job_that_stops_its_own_supervisor_is_ended_by_a_cancel_all_the_same(home):
+    number = home.add("kill -STOP $PPID; touch began; sleep 300")
+    home.start()
+    eventually((home.work / "began").exists, "the job has begun")
+    home.run("cancel", str(number))
+    assert home.wait_for(number, "done", "failed", "cancelled") == "cancelled"
+    assert home.processes() == []
+
+
 # --- case 18 -----------------------------------------------------------------------------------------------------------------
 
 ONCE = """
