@@ -172,6 +172,21 @@ class Home:
         return [int(name) for name in names if _works_in(name, self.work) or _carries(name, runs)]
 
 
+def let_go(fifo: Path) -> None:
+    """Let what waits to read from it go on; fail when nothing comes to do so."""
+
+    def written() -> bool:
+        try:
+            descriptor = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return False
+        os.write(descriptor, b"\n")
+        os.close(descriptor)
+        return True
+
+    eventually(written, f"somebody reads {fifo}")
+
+
 def identity(pid: int) -> tuple[int, str] | None:
     """A process by its pid and start time, which together are one of a kind; None when it is gone (a zombie is)."""
     try:

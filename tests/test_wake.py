@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from harness import Home, eventually
+from harness import Home, eventually, let_go
 from private import in_namespace
 
 from slothtray.clock import Clock, ManualClock
@@ -93,7 +93,7 @@ def test_a_sleep_is_in_the_history_of_the_job_that_was_running_and_costs_it_noth
     job = asleep.begin(max_runtime=3600)
     asleep.clock.suspend(7 * 3600 + 12 * 60)
     asleep.runner.step()
-    (asleep.work / "go").write_text("\n")
+    let_go(asleep.work / "go")
     asleep.over(job)
     assert asleep.history(job) == asleep.history() == ["7 h 12 min"]
     assert asleep.kinds(job) == ["added", "claimed", "slept", "done"]
@@ -172,7 +172,7 @@ def test_case_06_a_clock_set_by_a_day_while_a_job_runs_neither_ends_nor_repeats_
     for _ in range(3):
         assert 0 <= asleep.runner.step() <= 60
     assert asleep.queue.get(job.id).state == "running"
-    (asleep.work / "go").write_text("\n")
+    let_go(asleep.work / "go")
     asleep.over(job)
     asleep.over(following)
     assert [asleep.kinds(one) for one in (job, following)] == [["added", "claimed", "done"]] * 2
