@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Callable
 
 from slothtray import policy
 from slothtray.clock import Clock
@@ -77,12 +78,17 @@ def change_for(verdict: Verdict, job: Job, record: RunRecord | None, paths: Path
     raise AssertionError(verdict)
 
 
-def say_unkillable(database: Database, job: Job, pids: list[int], now: float) -> None:
-    """Let a running job's row say what of it can't be killed, when that has changed."""
+def say_unkillable(database: Database, job: Job, pids: list[int], now: float, tell: Callable[[str], None] | None) -> None:
+    """Let a running job's row say what of it can't be killed, when that has changed; ``tell`` as well."""
     words = policy.unkillable_words(pids)
-    if words != (job.reason or ""):
-        with database.write():
-            changes.note_unkillable(database, job, now, words)
+    if words == (job.reason or ""):
+        return
+    with database.write():
+        changes.note_unkillable(database, job, now, words)
+    if words:
+        log.warning("job %d: %s", job.id, words)
+        if tell is not None:
+            tell(f"job {job.id}: {words}; nothing else starts until it is gone")
 
 
 def _by_cookie(job: Job, now: float) -> Change:

@@ -211,7 +211,7 @@ class Runner:
             if self._tell.started:
                 self._tell.started(job)
         self._logs.look(job.id, self.config.log_cap, self.clock.awake())
-        settle.say_unkillable(self._database, job, attempt.unkillable(), self.clock.wall())
+        settle.say_unkillable(self._database, job, attempt.unkillable(), self.clock.wall(), self._tell.trouble)
         if job.cancel_requested and not attempt.cancel_sent:
             crash_point("cancelling")
             attempt.cancel()

@@ -81,9 +81,13 @@ class Broken:
         self.number = self.home.enqueue(AT_THE_SECOND_ATTEMPT + command)
         eventually((self.home.work / "ready").exists, "it has escaped")
 
-    def kill_supervisor(self):
-        """SIGKILL, as the kernel does when memory is short."""
+    def kill_supervisor(self, *, app_too=False):
+        """SIGKILL, as the kernel does when memory is short; the app may be started again only then."""
+        if app_too:
+            self.app.kill()
         os.kill(self.supervisor(), signal.SIGKILL)
+        if app_too:
+            self.app = self.home.start()
 
     def supervisor(self):
         """The pid in the record of the job's present run."""
@@ -119,14 +123,17 @@ def start_forking(home):
     eventually(lambda: int(last_pid()) > goal, "it forks")
 
 
+APP_TOO = ("Python daemon", "stopped child")
+
+
 def swept(folder):
-    """The ten one after the other."""
+    """The ten one after the other; of two the app is killed too, and finds them when it is started again."""
     broken, found = Broken(folder), {}
     for name, command in WAYS.items():
         broken.begin(command)
         if name == "forks for ever":
             start_forking(broken.home)
-        broken.kill_supervisor()
+        broken.kill_supervisor(app_too=name in APP_TOO)
         found[name] = broken.outcome()
         broken.tidy()
     broken.home.close()

@@ -60,6 +60,8 @@ def cancelled_and_stuck(folder):
     words = f"cannot kill pid {queue.child}"
     shown = [words in queue.says("list"), words in queue.says("show", str(queue.job))]
     shown += [f"job {queue.job} runs first ({words})" in queue.says("why", str(queue.following))]
+    shown += [f"job {queue.job}: {words}\n" in home.run("wait", str(queue.following), "--timeout", "1s", code=124).stderr]
+    shown += [f"slothtray: job {queue.job}: {words}; nothing else starts until it is gone\n" in queue.app.said()]
     queue.start_again()
     eventually(lambda: queue.says("why", str(queue.following)).startswith("running"), "the new app has looked")
     told = [words in queue.says("list"), home.row(queue.job), home.wrote("following")]
@@ -73,7 +75,7 @@ def cancelled_and_stuck(folder):
 @pytest.mark.timeout(2 * SLOW)
 def test_what_cannot_be_killed_is_named_and_nothing_else_starts_until_it_is_gone(tmp_path):
     shown, told, ends, after, left = in_namespace(cancelled_and_stuck, str(tmp_path), limit=SLOW)
-    assert shown == [True, True, True]
+    assert shown == [True] * 5
     assert told == [True, "running", ""]
     assert ends == ["cancelled", "done"]
     assert after == [None, ["added", "claimed", "cancel requested", "cannot kill", "adopted", "cancelled"]]

@@ -84,6 +84,12 @@ def test_a_running_job_is_named_with_its_attempt_and_its_start(monkeypatch):
     assert labels(running(label="the build"))[0] == "Running: the build"
 
 
+def test_what_cannot_be_killed_is_told_instead_of_the_start():
+    snapshot = running(started_at=50.0, reason="cannot kill pid 4194303")
+    assert labels(snapshot)[0] == "Running: make -j4 (cannot kill pid 4194303)"
+    assert menu.tooltip(snapshot) == "slothtray: running: make -j4 (cannot kill pid 4194303)"
+
+
 def test_a_pause_is_told_beside_a_job_that_still_runs():
     snapshot = running()._replace(paused=True)
     assert labels(snapshot)[:2] == ["Running: make -j4", "Paused: nothing else starts"]

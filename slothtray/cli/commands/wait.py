@@ -120,7 +120,10 @@ class Progress:
     def _stuck(self, now: float, *, app: bool) -> str:
         if status.pause_of(self._queue.database, now):
             return "the queue is paused; `slothtray resume` goes on"
-        return "" if app else "no app is running; it goes on when one is (`slothtray`, or `slothtray run`)"
+        if not app:
+            return "no app is running; it goes on when one is (`slothtray`, or `slothtray run`)"
+        told = (f"job {job.id}: {job.reason}" for job in reading.running(self._queue.database) if job.reason)
+        return next(told, "")
 
     def _how_far(self, watch: Watch, now: float, *, app: bool) -> str:
         database = self._queue.database
