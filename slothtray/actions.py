@@ -5,7 +5,7 @@ import time
 
 from slothtray import bell, environment
 from slothtray.clock import Clock
-from slothtray.errors import Refused, SlothtrayError
+from slothtray.errors import Refused, SlothtrayError, StorageError
 from slothtray.paths import Paths
 from slothtray.store import Queue
 from slothtray.store.adding import NewJob
@@ -97,8 +97,11 @@ def look_at(paths: Paths, queue: Queue, job: "Job") -> None:
 
     if job.seen:
         return
-    with queue.database.write():
-        person.mark_seen(queue.database, job.id)
+    try:
+        with queue.database.write():
+            person.mark_seen(queue.database, job.id)
+    except StorageError:
+        return  # on a full disk a look is a look all the same; only the mark stays
     bell.ring(paths)
 
 

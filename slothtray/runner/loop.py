@@ -109,9 +109,8 @@ class Loop:
             log.exception("the runner failed")
             return self._on_trouble("the runner failed: see app.log")
         self._trouble, self._busy_since = 0, None
-        if self._told and self._tell.trouble:
-            self._tell.trouble("that is over: the queue goes on")
-        self._told = ""
+        if self._told:
+            self._end_trouble()
         return seconds
 
     def _look_after_itself(self) -> None:
@@ -147,11 +146,18 @@ class Loop:
         self._trouble += 1
         return min(TROUBLE_RETRY * 2.0 ** min(self._trouble - 1, 10), TROUBLE_RETRY_MAX)
 
+    def _end_trouble(self) -> None:
+        self._told = ""
+        self._lock.tell("")
+        if self._tell.trouble:
+            self._tell.trouble("that is over: the queue goes on")
+
     def _show_trouble(self, words: str) -> None:
         now = time.monotonic()
         if words == self._told and now - self._told_at < SAY_AGAIN:
             return
         self._told, self._told_at = words, now
+        self._lock.tell(words)
         if self._tell.trouble:
             self._tell.trouble(words)
         if self._tell.snapshot:

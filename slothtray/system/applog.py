@@ -27,6 +27,9 @@ def set_up(paths: Paths) -> None:
 class _Private(logging.handlers.RotatingFileHandler):
     """Its files are their owner's alone, and nothing else is written to in their place."""
 
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        """Nothing: logging itself would print a traceback, and what went wrong is told where it matters."""
+
     def _open(self) -> TextIOWrapper:
         descriptor = private.open_file(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         return TextIOWrapper(open(descriptor, "ab"), self.encoding, self.errors)

@@ -9,8 +9,11 @@ import time
 from slothtray import private
 from slothtray.errors import FolderBusy, StorageError
 from slothtray.paths import Paths
+from slothtray.text import clean
 
 ELSEWHERE = "choose a folder on a local disk with --home DIR"
+TROUBLE = 500
+"""Characters of a trouble that others are told."""
 PATIENCE = 2.0
 """Seconds an app tries for the lock: an app that was just ended may need a moment to be gone."""
 PID_DIGITS = 20
@@ -77,8 +80,7 @@ class FolderLock:
         except BaseException:
             os.close(self._descriptor)
             raise
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        self.tell("")
 
     def _take(self, paths: Paths, deadline: float) -> None:
         try:
@@ -96,10 +98,23 @@ class FolderLock:
         if not holds:
             raise StorageError(f"locks don't hold in {paths.home}, so a job could run twice at once", ELSEWHERE)
 
+    def tell(self, trouble: str) -> None:
+        """Say for others what trouble the app is in ("": none). There is room for it here when there is none elsewhere."""
+        self._write(f"{os.getpid()}\n{clean(trouble, TROUBLE)}".strip())
+
     def release(self) -> None:
         """Let another app have the folder."""
-        os.ftruncate(self._descriptor, 0)
+        self._write("")
         os.close(self._descriptor)
+
+    def _write(self, words: str) -> None:
+        line = f"{words}\n".encode(errors="replace")
+        try:
+            # First the new text, then the new end, and never empty: it may not get its page back from a full disk.
+            os.pwrite(self._descriptor, line, 0)
+            os.ftruncate(self._descriptor, len(line))
+        except OSError:
+            return  # it is told elsewhere, too, and the lock does not need it
 
 
 def _holds(paths: Paths) -> bool:
@@ -117,10 +132,23 @@ def _holds(paths: Paths) -> bool:
 def holder_of(paths: Paths) -> int | None:
     """The pid of the app that last took the folder, as it wrote it; None when none did or it ended in order."""
     try:
-        with open(private.open_file(paths.lock, os.O_RDONLY), encoding="ascii") as file:
-            return int(file.read(PID_DIGITS))
-    except (OSError, ValueError):
+        return int(_said(paths)[0][:PID_DIGITS])
+    except ValueError:
         return None
+
+
+def trouble_of(paths: Paths) -> str:
+    """What keeps the app that runs on this folder from its work, as it says itself; "" when nothing does."""
+    return _said(paths)[1]
+
+
+def _said(paths: Paths) -> tuple[str, str]:
+    try:
+        with open(private.open_file(paths.lock, os.O_RDONLY), encoding="utf-8", errors="replace") as file:
+            pid, _, trouble = file.read(TROUBLE * 4).partition("\n")
+    except OSError:
+        return "", ""
+    return pid, trouble.strip()
 
 
 def _try_lock(descriptor: int) -> bool:

@@ -2,10 +2,11 @@
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 from disk import Disk, Queued
-from harness import Home, eventually
+from harness import PROGRAM, Home, eventually
 from private import in_namespace
 
 from slothtray.system import records
@@ -91,6 +92,7 @@ def full_at(place, step):
     number = queued.add("true")
     queued.look(lambda: sum(NO_SPACE in words for words in queued.told) > 5)
     stopped, told, run = queued.state(number), queued.told[:], queued.queue.get(number).run
+    eventually(lambda: step == "record" or lines_of(queued.paths.run_record(run)) == ["S", "J", "X"])
     record = lines_of(queued.paths.run_record(run))
     disk.make_room()
     queued.look(lambda: queued.state(number) == "done")
@@ -145,28 +147,61 @@ def test_case_11_a_job_that_fills_the_disk_fails_with_that_reason_and_after_a_re
     assert seen["added"] == [4, "", 1]
     assert NO_SPACE in seen["refused"]
     assert "free some space and try again" in seen["refused"]
-    assert seen["listed"][0] == 0
+    assert NO_SPACE in seen["listed"].splitlines()[0]
+    assert f"trouble: {NO_SPACE}" in seen["why"]
+    assert seen["reason"].endswith("; trying again")
     assert seen["end"] == ["failed", "the disk was full; exit 1"]
     assert seen["kinds"] == ["added", "claimed", "failed"]
     assert seen["next"] == ["done", "ok"]
     assert seen["said"].count(NO_SPACE) == 1
     assert "that is over: the queue goes on" in seen["said"]
     assert "the disk was full; exit 1" in seen["shown"]
+    assert NO_SPACE not in seen["after"]
     assert seen["stopped"] == 0
 
 
+def test_an_app_that_starts_on_a_full_disk_waits_for_room_and_a_look_is_a_look(tmp_path):
+    seen = in_namespace(started_on_full, str(tmp_path))
+    assert seen["alive"]
+    assert "Traceback" not in seen["said"]
+    assert seen["said"].count(NO_SPACE) == 1
+    assert NO_SPACE in seen["listed"]
+    assert seen["shown"] == 0
+    assert "exit 3" in seen["log"]
+    assert seen["end"] == "done"
+
+
+def started_on_full(place):
+    disk = Disk(Path(place, "queue"))
+    home = Home(disk.path)
+    failed = home.add("echo exit 3; exit 3")
+    home.start("--until-empty").wait()
+    number = home.add("true")
+    disk.fill()
+    app = home.start(ready=False)
+    eventually(lambda: NO_SPACE in app.said() or app.process.poll() is not None, "the app says so")
+    seen = {
+        "alive": app.process.poll() is None,
+        "listed": home.run("list").stdout,
+        "shown": home.run("show", str(failed)).returncode,
+        "log": home.run("log", str(failed)).stdout,
+    }
+    disk.make_room()
+    seen["end"] = home.wait_for(number, "done")
+    seen["said"] = app.said()
+    home.close()
+    return seen
+
+
 def case_11(place):
-    disk = Disk(Path(place, "disk"))
-    home = Home(disk.path / "queue")
-    home.work.rmdir()  # that one would be on the disk, too
-    home.work = Path(place, "work")
-    home.work.mkdir()
+    disk = Disk(Path(place, "queue"))
+    home = Home(disk.path)
     number, after = home.add("head -c 10M /dev/zero"), home.add("echo hello")
     app = home.start()
     eventually(lambda: os.statvfs(disk.path).f_bavail == 0, "the disk is full")
     eventually(lambda: NO_SPACE in app.said(), "the app says so")
     added = home.run("add", "true", code=None)
-    listed = home.run("list", code=None)
+    listed, why, reason = home.run("list").stdout, home.run("why", str(after)).stdout, home.queue()["reason"]
     os.unlink(home.paths.log(number))
     home.wait_for(number, "failed")
     home.wait_for(after, "done")
@@ -174,7 +209,10 @@ def case_11(place):
     seen = {
         "added": [added.returncode, added.stdout, added.stderr.count("\n")],
         "refused": added.stderr,
-        "listed": [listed.returncode, listed.stdout],
+        "listed": listed,
+        "why": why,
+        "reason": reason,
+        "after": home.run("why").stdout,
         "end": end,
         "next": following,
         "kinds": home.kinds(number),
@@ -184,3 +222,18 @@ def case_11(place):
     }
     home.close()
     return seen
+
+
+def test_a_full_disk_under_its_own_output_ends_no_app(home):
+    number = home.add("exit 3")
+    with open("/dev/full", "w") as full:
+        program = [*PROGRAM, "run", "--ceiling", "off", "--cooldown", "0.01"]
+        app = subprocess.Popen(program, env=home.environment, cwd="/", stdin=subprocess.DEVNULL, stdout=full, stderr=full)
+    try:
+        assert home.wait_for(number, "failed") == "failed"
+        assert home.wait_for(home.add("true"), "done") == "done"
+        assert home.queue()["state"] == "idle"
+        assert app.poll() is None
+    finally:
+        app.terminate()
+        app.wait(20)

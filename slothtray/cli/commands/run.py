@@ -2,6 +2,7 @@
 
 import sys
 import time
+from typing import TextIO
 
 from slothtray.cli import settings
 from slothtray.cli.parser import Parsed
@@ -55,7 +56,15 @@ class Said:
 
     def trouble(self, words: str) -> None:
         """The runner itself can't do its work."""
-        print(f"slothtray: {clean(words)}", file=sys.stderr, flush=True)
+        self._print(f"slothtray: {clean(words)}", sys.stderr)
 
     def _line(self, text: str) -> None:
-        print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
+        self._print(f"{time.strftime('%H:%M:%S')} {text}", sys.stdout)
+
+    def _print(self, line: str, stream: TextIO) -> None:
+        try:
+            print(line, file=stream, flush=True)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            return  # it may go into a file on a full disk: no reason to stop working

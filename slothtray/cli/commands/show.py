@@ -3,9 +3,10 @@
 import json
 import sys
 
-from slothtray import actions, bell
+from slothtray import actions
 from slothtray.cli import render, settings
 from slothtray.cli.parser import Parsed
+from slothtray.cli.said import said_by_app
 from slothtray.clock import Clock
 from slothtray.durations import parse_id
 from slothtray.errors import Usage
@@ -48,7 +49,7 @@ def _list(parsed: Parsed, paths: Paths, queue: Queue) -> int:
     if limit is not None and limit < 1:
         raise Usage(f"-n {limit} would show nothing", "use 1 or more")
     jobs = reading.listed(queue.database, _wanted(parsed), limit or UNFINISHED_SHOWN, limit or FINISHED_SHOWN)
-    said = status.status_of(queue.database) if bell.answered(paths) else None
+    said = said_by_app(queue.database, paths)
     if parsed.flag("json"):
         config = settings.reading(paths).config
         shown = [render.job_json(job, paths, config) for job in jobs]
@@ -147,4 +148,5 @@ def _why_pending(queue: Queue, paths: Paths, job: Job, now: float) -> str | None
     first = next((one.id for one in reading.running(queue.database)), None) or reading.next_due(queue.database)
     if job.not_before <= now and not job.start_now and first not in (None, job.id):
         return f"behind {first}"
-    return status.status_of(queue.database).reason if bell.answered(paths) else NO_APP
+    said = said_by_app(queue.database, paths)
+    return said.reason if said is not None else NO_APP

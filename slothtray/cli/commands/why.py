@@ -11,6 +11,7 @@ from slothtray.model import NEVER, Job, State
 from slothtray.paths import Paths
 from slothtray.policy import Wait, clock_words
 from slothtray.store import Queue, person, reading, status
+from slothtray.system import folder
 from slothtray.text import clean, duration_words
 
 
@@ -80,6 +81,9 @@ def _stuck(job: Job) -> str:
 def _gates(queue: Queue, paths: Paths, now: float) -> list[Wait]:
     if not bell.answered(paths):
         return _no_app(paths)
+    trouble = folder.trouble_of(paths)
+    if trouble:
+        return [Wait("trouble", trouble, None, None)]
     pause = status.pause_of(queue.database, now)
     if pause is not None:
         until = f" until {clock_words(pause.until, now)}" if pause.until is not None else "; `slothtray resume` goes on"
