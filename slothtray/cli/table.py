@@ -106,7 +106,8 @@ COMMANDS: dict[str, Command] = {
             ),
             "[ID]",
             "?",
-            "Without an ID: the app's own log, which tells of trouble with the queue itself.",
+            "Without an ID: the app's own log, which tells of trouble with the queue itself.\n"
+            "Of more than the setting log_cap (50MB) the middle is cut out; a line there says\nhow much is gone.",
             ("slothtray log 12", "slothtray log -f -n 20 12", "slothtray log 12 | grep error"),
             "what a job wrote",
         ),

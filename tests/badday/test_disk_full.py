@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from disk import Disk, Queued
+from disk import PAGE, Disk, Queued
 from harness import PROGRAM, Home, eventually
 from private import in_namespace
 
@@ -139,6 +139,32 @@ def no_inodes(place):
     return {**dict(row), "kinds": kinds, "starts": starts, "attempts": attempts}
 
 
+def test_a_first_add_that_cannot_be_stored_says_so_and_leaves_nothing_that_is_in_the_way(tmp_path):
+    seen = in_namespace(first_add, str(tmp_path))
+    for code, stdout, stderr in seen["refused"]:
+        assert (code, stdout, stderr.count("\n")) == (4, "", 1)
+        assert NO_SPACE in stderr
+    assert seen["added"] == 1
+    assert seen["end"] == "done"
+
+
+def first_add(place):
+    """With no page, and with too few for a whole schema."""
+    disk = Disk(Path(place, "queue"))
+    home = Home(disk.path)
+    refused = []
+    for left in (0, 9):
+        disk.fill(left)
+        done = home.run("add", "true", code=None)
+        refused.append([done.returncode, done.stdout, done.stderr])
+        disk.make_room()
+    number = home.add("true")
+    home.start()
+    seen = {"refused": refused, "added": number, "end": home.wait_for(number, "done")}
+    home.close()
+    return seen
+
+
 # --- the real program ----------------------------------------------------------------------------------------------------------
 
 
@@ -177,6 +203,8 @@ def started_on_full(place):
     failed = home.add("echo exit 3; exit 3")
     home.start("--until-empty").wait()
     number = home.add("true")
+    log = Path(home.paths.app_log)
+    log.write_bytes(log.read_bytes().ljust(2 * PAGE, b"\n"))  # its next line will need a page
     disk.fill()
     app = home.start(ready=False)
     eventually(lambda: NO_SPACE in app.said() or app.process.poll() is not None, "the app says so")

@@ -26,7 +26,9 @@ def test_case_10_a_result_outlives_a_lock_of_45_s_over_its_jobs_end_and_the_job_
         assert LOCKED in refused.stderr
         assert "nothing was stored; try again" in refused.stderr
         eventually(lambda: LOCKED in app.said(), "the app says why nothing goes on")
-        assert home.run("list").stdout.count("running") == 1  # who only looks is not kept waiting
+        listed = home.run("list").stdout.splitlines()  # who only looks is not kept waiting
+        assert LOCKED in listed[0]
+        assert sum(" running " in line for line in listed) == 1
         time.sleep(HELD - (time.monotonic() - began))
         assert (home.row(number), app.process.poll()) == ("running", None)
         foreign.execute("COMMIT")

@@ -54,12 +54,14 @@ def sound(record):
 @example(b'{"k":"S","pid":-1,"start":1,"boot":"","cgroup":"","at":1}\n')
 @example(b'{"k":"X","why":"exit","code":1e999,"signal":null,"error":"","left":0,"ran":NaN,"at":Infinity}\n')
 @example(b'{"k":"X","why":"exit","code":' + b"9" * 5000 + b',"signal":null,"error":"","left":0,"ran":1,"at":1}\n')
+@example(b'{"k":"J","pid":8,"start":18446744073709551616}\n')
+@example(b'{"k":"X","why":"exit","code":9223372036854775808,"signal":null,"error":"","left":0,"ran":1,"at":1}\n')
 @example(b"null\ntrue\n7\n[]\n\"S\"\n{}\n")
 def test_any_bytes_are_a_record_that_may_be_believed(data):
     assert sound(records.parse(data))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(st.one_of(LINES.map(encoded), st.sampled_from(GOOD).map(encoded), st.binary(max_size=30)), max_size=8).map(b"".join))
 def test_any_lines_are_a_record_that_may_be_believed_and_lead_to_a_change_of_the_table(data):
     record = records.parse(data)
@@ -100,7 +102,7 @@ def garbage(seed):
     return kinds[seed % len(kinds)]()
 
 
-@pytest.mark.parametrize("seed", range(36))
+@pytest.mark.parametrize("seed", range(24))
 def test_a_running_row_with_such_a_record_is_settled_and_the_next_job_runs(tmp_path, seed):
     paths, clock = Paths(str(tmp_path / "queue")), ManualClock()
     folder.prepare(paths)

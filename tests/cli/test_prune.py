@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from slothtray.system import logcap
+
 DAY = 86400
 
 
@@ -65,6 +67,15 @@ def test_size_takes_the_oldest_until_the_logs_fit(home, aged):
     assert left(home)[0] == set(ids[1:])
     assert home.run("prune", "--size", "0").stdout == "2 jobs removed, 900 B of logs\n"
     assert left(home)[0] == {ids[2]}
+
+
+def test_size_is_what_a_log_takes_on_the_disk_without_what_was_cut_out_of_it(home, aged):
+    cut = aged("done", 2, size=1_000_000)
+    logcap.trim(home.paths.log(cut), 100_000)
+    other = aged("done", 1, size=100_000)
+    assert home.run("prune", "--size", "250000").stdout == "0 jobs removed, 0 B of logs\n"
+    assert home.run("prune", "--size", "150000").stdout.startswith("1 job removed, 1")
+    assert left(home)[0] == {other}
 
 
 def test_a_dry_run_names_what_would_go_and_leaves_it(home, aged):
