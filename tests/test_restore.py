@@ -1,5 +1,6 @@
 """`slothtray restore`: what is listed, what is brought back and how, and a SIGKILL between any two of its steps."""
 
+import errno
 import json
 import os
 import re
@@ -16,9 +17,9 @@ import slothtray
 from slothtray import actions
 from slothtray.clock import Clock
 from slothtray.errors import DatabaseBusy
-from slothtray.recovery import backup, files
+from slothtray.recovery import backup, files, restore
 from slothtray.store import Queue
-from slothtray.system import folder
+from slothtray.system import folder, records
 
 POINTS = ("restore: ready", "restore: kept", "restore: journal kept", "restore: swapped")
 
@@ -208,6 +209,43 @@ def test_a_writer_that_waited_for_the_old_database_is_told_and_stores_nothing_th
     (aside,) = files.asides(used.paths)
     with Queue(aside.path) as queue:
         assert queue.get(6) is None
+
+
+def test_nobody_adds_a_job_to_what_is_about_to_be_set_aside(used, monkeypatch):
+    refused = []
+
+    def add(point):
+        with Queue(used.paths.database, patience=0.0) as queue, pytest.raises(DatabaseBusy):
+            queue.add("echo lost")
+        refused.append(point)
+
+    monkeypatch.setattr(restore, "crash_point", lambda point: add(point) if point != "restore: swapped" else None)
+    restore.bring_back(used.paths, files.named(used.paths, "newest"), Clock())
+    assert refused == ["restore: ready", "restore: kept"]
+    assert os.stat(used.paths.database).st_mode & 0o777 == 0o600
+
+
+def test_where_a_file_can_have_no_second_name_it_works_too(used, monkeypatch):
+    def link(*_):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", link)
+    restored = restore.bring_back(used.paths, files.named(used.paths, "newest"), Clock())
+    assert states(used) == {1: "done", 2: "failed", 3: "held", 4: "held"}
+    assert whole(used.path / restored.kept)
+
+
+def test_a_run_that_goes_on_of_a_job_that_the_backup_does_not_know_is_told(home):
+    folder.prepare(home.paths)
+    home.enqueue("true")
+    name = back_up(home)
+    record = records.create(home.paths.run_record("2-0123abcd"))
+    try:
+        done = home.run("restore", name)
+    finally:
+        os.close(record)
+    assert "job 2 still runs though it is over or unknown there, job 1 held" in done.stdout
+    assert home.add("true") == 3
 
 
 def test_a_stale_journal_is_set_aside_with_its_database_and_never_rolled_back_into_the_new_one(used):

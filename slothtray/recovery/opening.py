@@ -94,6 +94,8 @@ def told(title: str, restored: Restored) -> str:
 def held_words(restored: Restored) -> str:
     """What became of the unfinished jobs, and what to do with them."""
     running = f"job {id_ranges(restored.running)} goes on running, " if restored.running else ""
+    if restored.strangers:
+        running += f"job {id_ranges(restored.strangers)} still runs though it is over or unknown there, "
     if not restored.held:
         return f"{running}no job waits in it"
     ids = id_ranges(restored.held)

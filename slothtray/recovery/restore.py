@@ -140,13 +140,21 @@ def _swap(paths: Paths, new: str, kind: str, now: float) -> str | None:
     journal = f"{paths.database}-journal"
     exists = os.path.exists(paths.database)
     if exists:
-        os.link(paths.database, aside, follow_symlinks=True)
+        _keep(paths.database, aside)
         crash_point("restore: kept")
     if os.path.exists(journal) and os.stat(journal).st_size:
         # It would be rolled back into the new database: 2,964 of 3,000 restored rows were undone by that.
         files.move(journal, f"{aside}-journal")
         crash_point("restore: journal kept")
-    os.rename(new, paths.database)
-    crash_point("restore: swapped")
     sync_folder(paths.home)
+    files.move(new, paths.database)
+    crash_point("restore: swapped")
     return os.path.basename(aside) if exists else None
+
+
+def _keep(path: str, aside: str) -> None:
+    try:
+        os.link(path, aside)
+    except PermissionError:
+        # No second names on this file system: the database is gone for a moment, in which commands refuse (schema.refuse_lost).
+        os.rename(path, aside)

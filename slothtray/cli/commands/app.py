@@ -4,7 +4,7 @@ import os
 import sys
 
 from slothtray import actions, assets
-from slothtray.cli import settings
+from slothtray.cli import settings, streams
 from slothtray.cli.parser import Parsed
 from slothtray.cli.welcome import Welcome, already_running, without_desktop
 from slothtray.clock import Clock
@@ -35,7 +35,7 @@ def run(parsed: Parsed, paths: Paths) -> int:
     without_desktop()
 
     def make_runner(on_snapshot: "Callable[[Snapshot], None]", on_notice: "Callable[[Notice], None]") -> LoopThread:
-        tell = Tell(snapshot=on_snapshot, notice=on_notice)
+        tell = Tell(snapshot=on_snapshot, notice=on_notice, trouble=streams.tell)
         welcome = Welcome(paths, on_notice)
 
         def make_loop() -> Loop:

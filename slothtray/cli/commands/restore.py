@@ -107,7 +107,5 @@ def _told(restored: Restored) -> str:
         lines.append(f"the damaged database is kept as {restored.kept}" if ".damaged-" in restored.kept else words)
     if restored.missing:
         lines.append(f"not in the backup, only there: job {id_ranges(restored.missing)}")
-    if restored.strangers:
-        lines.append(f"still running, though the backup doesn't know it: job {id_ranges(restored.strangers)}")
     lines.append("next: look at `slothtray list`, release what is still wanted, start slothtray")
     return "\n".join(lines)
