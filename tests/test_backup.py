@@ -18,7 +18,7 @@ from slothtray.paths import Paths
 from slothtray.recovery import backup, files
 from slothtray.recovery.backup import DAY, RETRY, is_due
 from slothtray.runner import Loop, LoopThread, Tell
-from slothtray.runner.upkeep import MINUTE, Upkeep
+from slothtray.runner.upkeep import MINUTE, PATIENT_TRIES, Upkeep
 from slothtray.store import Queue, copying, status
 from slothtray.system import folder
 from slothtray.system.sleep import Silence
@@ -196,6 +196,27 @@ def test_a_queue_that_is_always_written_to_is_copied_in_one_go(paths, monkeypatc
 
     made = backup.make(paths, ManualClock(), goes_on=write)
     assert len(jobs_in(made)) == 3 + copying.RESTARTS + 2
+
+
+def test_a_large_queue_that_is_always_written_to_is_left_alone_for_a_day_before_it_is_insisted(paths, monkeypatch):
+    monkeypatch.setattr(copying, "STEP", 1)
+    monkeypatch.setattr(copying, "SMALL", 0)
+    copied = []
+
+    def copy(source, target, pages, goes_on):
+        copied.append(pages)
+        if pages > 0:
+            raise copying._Restarted
+        whole(source, target, pages, goes_on)
+
+    whole = copying._copy
+    monkeypatch.setattr(copying, "_copy", copy)
+    slow = Slow(paths)
+    for _ in range(PATIENT_TRIES):
+        assert slow.after(RETRY) == []
+        assert slow.upkeep.remarks() == ["", ""]
+    assert copied == [1] * PATIENT_TRIES
+    assert len(slow.after(RETRY)) == 1
 
 
 def test_what_was_left_of_a_backup_that_was_cut_off_is_no_backup_and_goes(paths):

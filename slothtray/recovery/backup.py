@@ -36,10 +36,12 @@ def age(paths: Paths, now: float) -> float | None:
     return now - kept[0].made_at if kept else None
 
 
-def make(paths: Paths, clock: Clock, goes_on: Callable[[], bool] = lambda: True, schema: int | None = None) -> str:
+def make(
+    paths: Paths, clock: Clock, goes_on: Callable[[], bool] = lambda: True, schema: int | None = None, *, insist: bool = True
+) -> str:
     """Back the queue up and thin the older ones out; the new one's path. Takes as long as it takes, and nobody waits for it.
 
-    ``schema``: it is made before a migration from that one. Raises ``StorageError``, ``Interrupted`` when ``goes_on`` says no.
+    ``schema``: it is made before a migration from that one. ``insist``, ``goes_on`` and what is raised: see ``store.copying.copy``.
     """
     files.discard_unfinished(paths)
     made = os.path.join(paths.backups, f"{files.UNFINISHED}{os.getpid()}-{time.monotonic_ns()}")  # nobody else's, ever
@@ -47,7 +49,7 @@ def make(paths: Paths, clock: Clock, goes_on: Callable[[], bool] = lambda: True,
         make_folder(paths.backups)
         _check_space(paths)
         create_private(made)
-        copy(paths.database, made, goes_on)
+        copy(paths.database, made, goes_on, insist=insist)
         now = clock.wall()
         os.utime(made, (now, now))
         files.sync(made)

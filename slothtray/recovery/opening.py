@@ -6,9 +6,9 @@ import os
 from slothtray.clock import Clock
 from slothtray.errors import DamagedDatabase, NewerDatabase
 from slothtray.paths import Paths
-from slothtray.recovery import backup, files, restore
+from slothtray.recovery import backup, files, restore, traces
 from slothtray.recovery.restore import Restored
-from slothtray.store import schema
+from slothtray.store import copying, schema
 from slothtray.store.connection import Database
 from slothtray.text import id_ranges
 
@@ -33,6 +33,7 @@ def make_usable(paths: Paths, clock: Clock) -> str:
                 schema.refuse_lost(database)
             else:
                 _read_a_little(database)
+                _raise_ids(paths, database)
             if 0 < version < schema.LATEST:
                 _migrate(paths, database, version, clock)
         finally:
@@ -57,6 +58,14 @@ def _read_a_little(database: Database) -> None:
         database.row(f"SELECT * FROM {table} LIMIT 1")  # noqa: S608 - our names
     if not database.row("SELECT 1 FROM queue WHERE one = 1"):
         raise DamagedDatabase(f"the database {database.path} has lost the queue's row")
+
+
+def _raise_ids(paths: Paths, database: Database) -> None:
+    """Somebody may have put an older copy in the database's place by hand: the ids of jobs that have logs are not given again."""
+    highest = traces.highest_id(paths)
+    if highest > copying.highest_id(database):
+        with database.write():
+            copying.raise_sequence(database, highest)
 
 
 def _migrate(paths: Paths, database: Database, version: int, clock: Clock) -> None:

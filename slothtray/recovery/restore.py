@@ -87,6 +87,8 @@ def _copy_of(source: Kept | None, new: str, clock: Clock) -> Iterator[Database]:
     if source is not None:
         copying.copy(source.path, new)
     with closing(Database(new)) as database:
+        for setting in ("journal_mode = MEMORY", "synchronous = OFF", "cache_size = -64000"):
+            database.rows(f"PRAGMA {setting}")  # a copy that is cut off is thrown away, a whole one is synced
         if source is not None and schema.checked_version(database, source.path) == 0:
             raise StorageError(f"{source.path} is no backup of slothtray", NOTHING_CHANGED)
         schema.create(database, clock.wall())

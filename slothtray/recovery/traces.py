@@ -21,12 +21,10 @@ class Traces(NamedTuple):
 
 def find(paths: Paths) -> Traces:
     """Look at all files of jobs in the folder."""
-    highest = max((number for number in map(_job_of, _names(paths.logs))), default=0)
     live: dict[int, str] = {}
     ended: dict[int, tuple[float, str]] = {}
     for name in _names(paths.runs):
         number = _job_of(name)
-        highest = max(highest, number)
         if number == 0 or "." in name:
             continue
         alive, record = _look(paths.run_record(name))
@@ -34,7 +32,12 @@ def find(paths: Paths) -> Traces:
             live[number] = name
         elif record is not None and record.result is not None:
             ended[number] = max(ended.get(number, (0.0, "")), (record.result.at, policy.outcome_words(record.result)))
-    return Traces(highest, live, ended)
+    return Traces(highest_id(paths), live, ended)
+
+
+def highest_id(paths: Paths) -> int:
+    """The highest job id there is a file of; 0 without one."""
+    return max(map(_job_of, [*_names(paths.logs), *_names(paths.runs)]), default=0)
 
 
 def _look(path: str) -> tuple[bool, RunRecord | None]:

@@ -5,7 +5,7 @@ import threading
 
 import slothtray
 from slothtray.clock import Clock
-from slothtray.errors import SlothtrayError
+from slothtray.errors import DatabaseBusy, SlothtrayError
 from slothtray.paths import Paths
 from slothtray.recovery import backup
 from slothtray.store.copying import Interrupted
@@ -15,6 +15,9 @@ log = logging.getLogger(__name__)
 
 MINUTE = 50.0
 """Seconds awake between two looks at this: less than the runner's floor, so that none of its looks comes a moment too early."""
+
+PATIENT_TRIES = 24
+"""An hour apart, of which each may meet a large queue in full work; after them `add` and jobs have to wait some seconds, once."""
 
 
 class Upkeep:
@@ -26,6 +29,8 @@ class Upkeep:
         self._looked_at = clock.awake()
         """The first look is a minute after the start: starting, and what an upgrade restarts, has better things to do."""
         self._tried_at: float | None = None
+        self._met_busy = 0
+        """How many tries in a row found the database written to all the time."""
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._problem = ""
@@ -65,10 +70,15 @@ class Upkeep:
         self._thread.start()
 
     def _back_up(self) -> None:
+        insist = self._met_busy >= PATIENT_TRIES
         try:
-            made = backup.make(self._paths, self._clock, lambda: not self._stopping)
+            made = backup.make(self._paths, self._clock, lambda: not self._stopping, insist=insist)
         except Interrupted:
             return
+        except DatabaseBusy as error:
+            log.info("no backup this time: %s", error)
+            self._met_busy += 1
+            self._problem = f"the queue could not be backed up: {error.title}" if insist else ""
         except SlothtrayError as error:
             log.warning("no backup: %s", error)
             self._problem = f"the queue could not be backed up: {error.title}"
@@ -77,4 +87,4 @@ class Upkeep:
             self._problem = "the queue could not be backed up: see app.log"
         else:
             log.info("backed up to %s", made)
-            self._problem = ""
+            self._problem, self._met_busy = "", 0

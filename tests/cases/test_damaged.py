@@ -1,6 +1,7 @@
 """Case 13: a database that can't be used is set aside or refused, and the person is told; never an empty queue in silence."""
 
 import os
+import shutil
 import sqlite3
 import time
 from contextlib import closing
@@ -108,6 +109,16 @@ def test_a_stale_journal_goes_with_the_damaged_database(used):
     assert whole(database)
     (aside,) = files.asides(used.paths)
     assert Path(f"{aside.path}-journal").read_bytes() == journal
+
+
+def test_an_older_copy_put_in_place_by_hand_gives_no_id_again_that_has_a_log(used):
+    used.start("--until-empty").wait()
+    assert used.log(4) == "four\n"
+    shutil.copy(Path(used.paths.backups, used.back_up), used.paths.database)
+    used.start()
+    assert used.add("echo five") == 5
+    used.wait_for(5, "done")
+    assert used.log(4) == "four\n"
 
 
 def test_the_newest_backup_that_is_whole_is_taken(used):
