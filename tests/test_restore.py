@@ -15,6 +15,7 @@ from harness import PROGRAM, eventually
 
 import slothtray
 from slothtray import actions
+from slothtray.cli.main import main
 from slothtray.clock import Clock
 from slothtray.errors import DatabaseBusy
 from slothtray.recovery import backup, files, restore
@@ -27,6 +28,11 @@ POINTS = ("restore: ready", "restore: kept", "restore: journal kept", "restore: 
 def back_up(home):
     """What the app does once a day; the backup's name."""
     return os.path.basename(backup.make(home.paths, Clock()))
+
+
+def bring(home, name):
+    """`slothtray restore NAME` in this process: a test needs many."""
+    assert main(["--home", str(home.path), "restore", name]) == 0
 
 
 def states(home):
@@ -66,7 +72,7 @@ def used(home):
 
 
 def test_without_backups_it_says_that_there_are_none(home):
-    home.add("true")
+    home.enqueue("true")
     assert home.run("restore").stdout == "no backups yet: the app makes one a day, and keeps two\n"
     assert json.loads(home.run("restore", "--json").stdout) == {"version": 1, "backups": []}
     assert "there is no backup yet" in home.run("restore", "newest", code=1).stderr
@@ -110,13 +116,13 @@ def test_what_was_unfinished_is_held_with_the_reason_and_nothing_starts_by_itsel
 
 def test_an_id_is_never_given_again(used):
     Path(used.paths.log(40)).write_text("of a job that no database knows any more")
-    used.run("restore", "newest")
-    assert used.add("true") == 41
+    bring(used, "newest")
+    assert used.enqueue("true") == 41
 
 
 def test_ids_of_the_replaced_database_count_as_given_though_they_left_no_file(used):
-    used.run("restore", used.back_up)
-    assert used.add("true") == 6
+    bring(used, used.back_up)
+    assert used.enqueue("true") == 6
 
 
 def test_it_says_which_jobs_are_only_in_what_was_replaced_and_can_go_back_to_that(used):
@@ -125,10 +131,10 @@ def test_it_says_which_jobs_are_only_in_what_was_replaced_and_can_go_back_to_tha
     (aside,) = files.asides(used.paths)
     assert f"`slothtray restore {aside.name}` goes back to it" in done.stdout
     assert aside.kind == "replaced"
-    assert used.add("echo in between") == 6
-    used.run("restore", aside.name)
+    assert used.enqueue("echo in between") == 6
+    bring(used, aside.name)
     assert states(used) == {1: "done", 2: "failed", 3: "cancelled", 4: "held", 5: "held"}
-    assert used.add("true") == 7
+    assert used.enqueue("true") == 7
     assert len(files.asides(used.paths)) == 2
 
 
@@ -143,7 +149,7 @@ def test_what_restore_did_is_there_for_programs_too(used):
 def test_a_file_from_elsewhere_can_be_restored_by_its_path(used, tmp_path):
     copy = tmp_path / "copy of mine.db"
     copy.write_bytes((Path(used.paths.backups) / used.back_up).read_bytes())
-    used.run("restore", str(copy))
+    bring(used, str(copy))
     assert states(used) == {1: "done", 2: "failed", 3: "held", 4: "held"}
 
 
@@ -169,8 +175,8 @@ def test_a_backup_that_is_damaged_or_none_changes_nothing(used):
 
 
 def test_a_job_that_is_at_work_during_a_restore_goes_on_and_is_adopted(home):
-    home.add("touch began; while [ ! -e go ]; do sleep 0.02; done; exit 7")
-    home.add("echo waits")
+    home.enqueue("touch began; while [ ! -e go ]; do sleep 0.02; done; exit 7")
+    home.enqueue("echo waits")
     name = back_up(home)
     app = home.start()
     eventually((home.work / "began").exists, "the job runs")
@@ -185,25 +191,25 @@ def test_a_job_that_is_at_work_during_a_restore_goes_on_and_is_adopted(home):
 
 
 def test_a_job_that_has_run_since_the_backup_says_so_before_it_is_released(home):
-    home.add("exit 4")
+    home.enqueue("exit 4")
     name = back_up(home)
     home.start("--until-empty").wait()
-    home.run("restore", name)
+    bring(home, name)
     assert home.row(1) == "held"
     assert home.row(1, "reason").endswith("; since then: exit 4")
 
 
 def test_a_cancel_that_was_asked_for_is_not_forgotten(home):
-    home.add("echo no")
+    home.enqueue("echo no")
     with closing(home.read()) as connection, connection:
         connection.execute("UPDATE jobs SET state = 'running', cancel_requested = 1, run = '1-00000000'")
-    home.run("restore", back_up(home))
+    bring(home, back_up(home))
     assert states(home) == {1: "cancelled"}
 
 
 def test_a_writer_that_waited_for_the_old_database_is_told_and_stores_nothing_there(used):
     with Queue(used.paths.database) as queue:
-        used.run("restore", "newest")
+        bring(used, "newest")
         with pytest.raises(DatabaseBusy, match="was just replaced by a backup: nothing was stored"):
             queue.add("echo lost")
     (aside,) = files.asides(used.paths)
@@ -245,7 +251,7 @@ def test_a_run_that_goes_on_of_a_job_that_the_backup_does_not_know_is_told(home)
     finally:
         os.close(record)
     assert "job 2 still runs though it is over or unknown there, job 1 held" in done.stdout
-    assert home.add("true") == 3
+    assert home.enqueue("true") == 3
 
 
 def test_a_stale_journal_is_set_aside_with_its_database_and_never_rolled_back_into_the_new_one(used):
@@ -299,14 +305,14 @@ def test_after_a_death_at_any_step_the_queue_is_the_old_or_the_restored_one_and_
         assert states(used) == {1: "done", 2: "failed", 3: "held", 4: "held"}
     elif not damage:
         assert states(used) == before
-        assert used.add("echo between") == 6
+        assert used.enqueue("echo between") == 6
     lock = folder.FolderLock(used.paths)  # nobody holds it: what died has left nothing that lasts
     lock.release()
-    used.run("restore", "newest")
+    bring(used, "newest")
     assert states(used) == {1: "done", 2: "failed", 3: "held", 4: "held"}
     assert whole(database)
     assert os.stat(database).st_nlink == 1
-    assert used.add("true") == (7 if not damage and died and point != "restore: swapped" else 6 if not damage else 5)
+    assert used.enqueue("true") == (7 if not damage and died and point != "restore: swapped" else 6 if not damage else 5)
     first = files.asides(used.paths)[-1]
     assert first.kind == (damage or "replaced")
     if damage:

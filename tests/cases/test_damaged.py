@@ -80,7 +80,7 @@ def test_an_app_sets_it_aside_restores_the_newest_backup_with_its_jobs_held_and_
     kept = files.asides(used.paths)
     assert [Path(one.path).read_bytes() for one in kept] == [content] or damage is without_the_queues_row
     assert {one.kind for one in kept} <= {"damaged", "replaced"}
-    assert used.add("true") > 3  # whether 4 was given is known where the damaged one can be read, or where it left a file
+    assert used.enqueue("true") > 3  # whether 4 was given is known where the damaged one can be read, or where it left a file
     used.wait_for(4 if used.row(4) else 5, "done")
 
 
@@ -116,7 +116,7 @@ def test_an_older_copy_put_in_place_by_hand_gives_no_id_again_that_has_a_log(use
     assert used.log(4) == "four\n"
     shutil.copy(Path(used.paths.backups, used.back_up), used.paths.database)
     used.start()
-    assert used.add("echo five") == 5
+    assert used.enqueue("echo five") == 5
     used.wait_for(5, "done")
     assert used.log(4) == "four\n"
 
@@ -132,8 +132,8 @@ def test_the_newest_backup_that_is_whole_is_taken(used):
 
 
 def test_without_a_backup_a_new_queue_begins_and_says_so_and_gives_no_id_again(home):
-    home.add("true")
-    home.add("true")
+    home.enqueue("true")
+    home.enqueue("true")
     home.start("--until-empty").wait()
     database = Path(home.paths.database)
     truncated(database)
@@ -141,12 +141,12 @@ def test_without_a_backup_a_new_queue_begins_and_says_so_and_gives_no_id_again(h
     app = home.start()
     eventually(lambda: "there was no backup: a new, empty queue has begun" in app.said(), "it is told")
     assert "a new, empty queue has begun" in home.run("list").stdout
-    assert home.add("true") == 3
+    assert home.enqueue("true") == 3
     assert [one.kind for one in files.asides(home.paths)] == ["damaged"]
 
 
 def test_a_database_that_vanished_is_not_made_anew_by_a_command_while_its_runs_are_there(home):
-    home.add("true")
+    home.enqueue("true")
     home.start("--until-empty").wait()
     Path(home.paths.database).unlink()
     assert "is empty or gone, though there is runs/1-" in home.run("add", "true", code=4).stderr
@@ -192,7 +192,7 @@ def test_a_newer_database_is_refused_by_name_with_the_program_that_is_needed_and
 def test_damage_that_is_met_in_the_middle_of_work_is_said_with_what_to_do_and_no_loop_runs_hot(home):
     """The root page of the index that tells which job is next becomes garbage under a running app."""
     home.start()
-    home.wait_for(home.add("true"), "done")
+    home.wait_for(home.enqueue("true"), "done")
     home.add("--hold", "true")
     with closing(home.read()) as connection:
         (size,) = connection.execute("PRAGMA page_size").fetchone()
