@@ -99,7 +99,7 @@ def _check(descriptor: int, path: str, *, writing: bool) -> None:
         raise Odd(errno.EINVAL, _what(status.st_mode), path)
     if status.st_uid != user() and (writing or user() != 0):
         raise PermissionError(errno.EPERM, f"it belongs to {user_name(status.st_uid)}", path)
-    if writing and stat.S_IMODE(status.st_mode) != 0o600:
+    if writing and stat.S_IMODE(status.st_mode) != 0o600 and hasattr(os, "fchmod"):
         os.fchmod(descriptor, 0o600)
 
 
