@@ -11,6 +11,7 @@ import pytest
 from harness import OBEDIENT, PROGRAM, eventually
 
 from slothtray import bell, private
+from slothtray.cli.commands import app
 from slothtray.paths import Paths
 from slothtray.system import applog, folder, records
 from slothtray.system.doorbell import Doorbell
@@ -36,10 +37,10 @@ def test_everything_is_its_owners_alone_whatever_the_umask_is(tmp_path, homes, u
     home.environment.update(SLOTHTRAY_HOME=str(home.path), PYTHONDONTWRITEBYTECODE="1")
     for words in (["add", "echo out"], ["config", "set", "nice", "5"]):
         subprocess.run([*under, *PROGRAM, *words], env=home.environment, cwd=home.work, check=True, capture_output=True)
-    app = home.start(prefix=under)
+    started = home.start(prefix=under)
     home.wait_for(1, "done")
     found = {name: mode for name, mode in modes(tmp_path / "above").items() if not name.endswith(".out")}  # the test's own
-    app.stop()
+    started.stop()
     files = {name for name in found if (tmp_path / "above" / name).is_file()}
     assert {"queue.db", "queue.db-journal", "app.log", "config.toml", "runner.lock", "logs/1.log"} <= {name.removeprefix("it/queue/") for name in files}
     assert len([name for name in found if "/runs/1-" in name]) == 2
@@ -80,8 +81,8 @@ def test_such_a_folder_is_told_of_in_the_terminal_and_in_the_apps_log(home):
     home.path.mkdir()
     (home.path / "thesis.tex").touch()
     home.path.chmod(0o777)
-    app = home.start()
-    eventually(lambda: "others may write" in app.said(), "it is told")
+    started = home.start()
+    eventually(lambda: "others may write" in started.said(), "it is told")
     assert "`chmod go-w` it" in (home.path / "app.log").read_text()
 
 
@@ -210,6 +211,15 @@ def test_a_pipe_that_somebody_reads_is_no_log_either(home):
 
 
 @kinds
+def test_a_trap_in_the_place_of_a_log_is_not_opened_from_the_menu_either(tmp_path, spare, kind):
+    paths = Paths(str(tmp_path / "queue"))
+    for path, job in ((paths.log(1), 1), (paths.app_log, None)):
+        plant(kind, Path(path), spare)
+        with pytest.raises(private.Odd):
+            app.open_log(paths, job, print)
+
+
+@kinds
 def test_a_trap_in_the_place_of_a_run_record_is_no_record(tmp_path, spare, kind):
     path = tmp_path / "runs" / "1-00000000"
     plant(kind, path, spare)
@@ -231,11 +241,11 @@ def test_a_trap_in_the_place_of_a_supervisors_last_words_is_not_written_to(tmp_p
 
 def test_a_job_goes_on_when_its_record_becomes_a_pipe_and_its_app_is_killed(home):
     number = home.add("sleep 60")
-    app = home.start()
+    first = home.start()
     eventually(lambda: home.processes() and home.row(number) == "running", "it runs")
     run = home.path / "runs" / home.row(number, "run")
     eventually(lambda: b'"J"' in run.read_bytes(), "its pid is in the record")
-    app.kill()
+    first.kill()
     run.unlink()
     os.mkfifo(run)
     home.start()

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from slothtray import actions, assets
+from slothtray import actions, assets, private
 from slothtray.cli import settings, streams
 from slothtray.cli.parser import Parsed
 from slothtray.cli.welcome import Welcome, already_running, without_desktop
@@ -94,7 +94,7 @@ def add(paths: Paths, text: str) -> str:
 def open_log(paths: Paths, job: int | None, on_failure: "Callable[[str], None]") -> None:
     """Show a job's log, which then counts as seen, or the app's own. ``on_failure`` may be told later that nothing shows it."""
     path = paths.app_log if job is None else paths.log(job)
-    exists = os.path.exists(path)
+    exists = private.is_file(path)
     if exists:
         opener.system_opener(on_failure).open(path)
     if job is not None:
