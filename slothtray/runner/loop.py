@@ -56,6 +56,7 @@ class Loop:
             undo.pop_all()
         if problem:
             log.warning("%s", problem)
+            self.runner.remark = problem
             if tell.trouble:
                 tell.trouble(problem)
         self._tell_of_the_database(self._remarks["database"])

@@ -77,13 +77,14 @@ def test_a_sticky_folder_is_everybodys_and_keeps_its_mode_even_when_it_is_empty(
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o1777
 
 
-def test_such_a_folder_is_told_of_in_the_terminal_and_in_the_apps_log(home):
+def test_such_a_folder_is_told_of_in_the_terminal_in_the_list_and_in_the_apps_log(home):
     home.path.mkdir()
     (home.path / "thesis.tex").touch()
     home.path.chmod(0o777)
     started = home.start()
     eventually(lambda: "others may write" in started.said(), "it is told")
     assert "`chmod go-w` it" in (home.path / "app.log").read_text()
+    eventually(lambda: "\nNote: others may write" in home.run("list").stdout, "the list tells it")
 
 
 def test_a_log_that_others_may_read_is_taken_from_them_when_it_is_written_to(home):
