@@ -48,6 +48,9 @@ def _tighten(paths: Paths) -> str:
     for path in (paths.runs, paths.logs, paths.backups):
         if _mode(path) & 0o077:
             os.chmod(path, 0o700)
+    for path in (paths.database, paths.database + "-journal"):  # by name: opening it would drop SQLite's locks
+        if private.is_file(path) and _mode(path) & 0o077:
+            os.chmod(path, 0o600)
     mode = _mode(paths.home)
     if mode & 0o077 and not mode & stat.S_ISVTX and not _strangers(paths):
         os.chmod(paths.home, 0o700)

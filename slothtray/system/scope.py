@@ -66,7 +66,7 @@ def properties(run: str, pid: int, grace: float) -> list[Property]:
     - SendSIGHUP is for shells at a terminal, which ignore TERM; a job that has asked for no HUP (nohup) is not to get one.
     - TimeoutStopSec would be the manager's (10 to 90 s): less than the person's own grace, or the logout is kept waiting.
     - CollectMode lets a scope that ended by a KILL be forgotten too: nobody would ever type `reset-failed`.
-    - The command is not in the description: everybody on the machine may read that, and commands have passwords in them.
+    - The command is not in the description: that gets into the journal, which others may read, and commands have passwords in them.
     """
     return [
         ("Description", ("s", f"slothtray job {run.partition('-')[0]}")),

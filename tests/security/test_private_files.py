@@ -49,14 +49,17 @@ def test_everything_is_its_owners_alone_whatever_the_umask_is(tmp_path, homes, u
     assert {name: oct(mode) for name, mode in found.items()} == {name: oct(0o700 if name in folders else 0o600) for name in found}
 
 
-def test_older_folders_that_others_may_use_are_taken_from_them_by_the_app(tmp_path):
+def test_older_folders_and_a_copied_database_that_others_may_use_are_taken_from_them_by_the_app(tmp_path):
     paths = Paths(str(tmp_path / "queue"))
     assert folder.prepare(paths) == ""
     for path in (paths.home, paths.runs, paths.logs, paths.backups):
         os.chmod(path, 0o777)
-    Path(paths.database).touch()
-    Path(paths.config).touch()
+    for path in (paths.database, paths.database + "-journal", paths.config):
+        Path(path).touch()
+        os.chmod(path, 0o644)
     assert folder.prepare(paths) == ""
+    found = {name: oct(mode) for name, mode in modes(tmp_path / "queue").items() if mode != 0o700}
+    assert found == {"queue.db": "0o600", "queue.db-journal": "0o600", "config.toml": "0o644"}  # the config is the person's
     assert {stat.S_IMODE(os.stat(path).st_mode) for path in (paths.home, paths.runs, paths.logs, paths.backups)} == {0o700}
 
 
