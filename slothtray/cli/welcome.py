@@ -51,7 +51,7 @@ def first_words(paths: Paths) -> list[str]:
 def first_notice(paths: Paths) -> Notice:
     """The same for the desktop, short enough for a bubble."""
     body = f"Queue a command: {ADD.strip('`')}\nAll else: slothtray --help\nQueue and logs: {paths.home}\nSettings: {paths.config}"
-    return Notice(None, "slothtray is there: its icon is in the tray", body, urgent=False, keep=False)
+    return Notice(None, "slothtray is ready", body, urgent=False, keep=False)
 
 
 def without_desktop() -> None:

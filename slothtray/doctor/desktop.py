@@ -51,7 +51,7 @@ def panel(seen: Seen | None, owner: Owner | None, screen: Screen, install: Insta
 
 def bring_tray(screen: Screen, install: Install) -> str:
     """What brings a tray to this desktop."""
-    return remedy(screen.desktop, install, wayland=screen.name.startswith("wayland"))
+    return remedy(screen.desktop, install, wayland=screen.wayland)
 
 
 def _by(owner: Owner | None) -> str:
@@ -91,5 +91,5 @@ def clipboard(tools: tuple[str, ...], screen: Screen, install: Install) -> Check
         return Check("clipboard", OK, f"read by {' or '.join(tools)}")
     if not screen.answers:
         return Check("clipboard", OK, NO_DESKTOP)
-    package = "wl-clipboard" if screen.name.startswith("wayland") else "xclip"
+    package = "wl-clipboard" if screen.wayland else "xclip"
     return Check("clipboard", WARNING, "it can't be read: no job from the clipboard", install(package))

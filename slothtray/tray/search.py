@@ -195,7 +195,7 @@ def advice() -> str:
 def remedy(desktop: str, install: Callable[[str], str], *, wayland: bool) -> str:
     """Return the same for any desktop (by its XDG_CURRENT_DESKTOP), as words that begin with a command; pure."""
     if "GNOME" in desktop.split(":"):
-        return install("gnome-shell-extension-appindicator") + ", then log in anew"
+        return install("gnome-shell-extension-appindicator") + ", then log in anew and switch it on in Extensions"
     package = "waybar" if wayland else "xfce4-panel"
     return f"{install(package)}, then start {package} (or any other panel with a tray)"
 

@@ -1,5 +1,8 @@
 """What the doctor makes of readings: pure, a case a line."""
 
+import errno
+import fcntl
+import os
 import time
 
 import pytest
@@ -11,7 +14,7 @@ from slothtray.errors import Refused
 from slothtray.policy import Instant
 from slothtray.store.health import Health
 from slothtray.store.schema import LATEST
-from slothtray.system.facts import distribution
+from slothtray.system.facts import distribution, storage
 from slothtray.system.facts.clocks import Clocks, Signals
 from slothtray.system.facts.desktop import Owner, Screen, Server
 from slothtray.system.facts.storage import Folder, kind_of
@@ -70,7 +73,7 @@ def test_the_command_is_that_of_the_distribution(os_release, command):
         (desktop.panel(Seen(xembed=True), None, X, apt), "ok", "XEmbed", ""),
         (desktop.panel(Seen(), None, X, apt), "problem", "there is no icon", "sudo apt install xfce4-panel, then start"),
         (desktop.panel(Seen(), None, WAYLAND, apt), "problem", "there is no icon", "sudo apt install waybar"),
-        (desktop.panel(Seen(), None, GNOME, apt), "problem", "no icon", "sudo apt install gnome-shell-extension-appindicator, then log in anew"),
+        (desktop.panel(Seen(), None, GNOME, apt), "problem", "no icon", "sudo apt install gnome-shell-extension-appindicator, then log in anew and switch it on"),
         (desktop.tray(SNI, X, ""), "ok", "sni: icon, tooltip, menu", ""),
         (desktop.tray(desktop.usable(XEMBED, has_gi=False), X, ""), "ok", "xembed: icon and left click; no menu", ""),
         (desktop.tray(desktop.usable(XEMBED, has_gi=True), X, ""), "ok", "gtk: icon", ""),
@@ -160,6 +163,25 @@ def test_a_folder_is_on_the_innermost_mount_that_was_made_last(path, kind):
     lines += ["/ /twice rw - first x rw", "/ /twice rw - second x rw", "nonsense"]
     mountinfo = "\n".join(f"{number} 1 8:{number} {line}" for number, line in enumerate(lines))
     assert kind_of(path, mountinfo) == kind
+
+
+def test_locks_are_tried_on_the_folder_itself_and_leave_no_trace(tmp_path, monkeypatch):
+    tried = []
+    real = fcntl.flock
+    monkeypatch.setattr(fcntl, "flock", lambda descriptor, how: (tried.append(os.readlink(f"/proc/self/fd/{descriptor}")), real(descriptor, how)))
+    assert storage.folder(str(tmp_path)).lock == ""
+    assert tried == [str(tmp_path)] * 2
+    assert os.listdir(tmp_path) == []
+    assert storage.folder(str(tmp_path / "not there")).lock == ""
+    assert len(tried) == 2
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)  # a file system that takes every lock
+    assert storage.folder(str(tmp_path)).lock == "a second lock is granted beside the first"
+
+    def none(*_):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    assert storage.folder(str(tmp_path)).lock == "Function not implemented"
 
 
 WHOLE = Health(exists=True, mode=0o600, size=90_000, version=LATEST, findings=("ok",), queue={})

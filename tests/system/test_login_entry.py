@@ -49,6 +49,19 @@ def test_what_is_written_is_a_valid_entry_and_comes_back_as_the_same_words(insta
     assert os.listdir(folder) == ["slothtray.desktop"]
 
 
+@pytest.mark.parametrize("name", GOOD)
+def test_systemd_s_own_reader_which_logins_of_plasma_and_gnome_use_starts_the_same_words(installed, folder, tmp_path, name):
+    argv = [installed(name), "--home", f"/x/{name}"]
+    XdgAutostart(argv, folder).enable()
+    made = tmp_path / "made"
+    made.mkdir()
+    env = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": os.path.dirname(folder), "XDG_CONFIG_DIRS": "/nothing", "XDG_CURRENT_DESKTOP": "KDE"}
+    subprocess.run(["/usr/lib/systemd/user-generators/systemd-xdg-autostart-generator", *[made] * 3], env=env, check=True, timeout=20)
+    (unit,) = made.glob("*.service")
+    (line,) = [line for line in unit.read_text().splitlines() if line.startswith("ExecStart=")]
+    assert words.words_of(line.partition("=:")[2]) == tuple(argv)
+
+
 @pytest.mark.parametrize("bad", ["100%f", 'a"b', "it's", "a`b", "a$b", "a\\b", "a\nb", os.fsdecode(b"\xff")])
 @pytest.mark.parametrize("place", ["program", "home"])
 def test_what_logins_read_differently_is_refused_with_the_reason_and_nothing_is_written(folder, bad, place):

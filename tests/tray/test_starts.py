@@ -1,6 +1,7 @@
 """What a person is told at a start: the first, one in vain, one without a panel; the real program on a real desktop with dunst."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -57,7 +58,7 @@ def test_the_first_start_says_where_things_are_and_how_to_add_a_job_and_no_other
     with tray(home) as said:
         until(lambda: bubbles.displayed() == 1, LIMIT)
         (bubble,) = bubbles.history()
-        assert bubble["summary"].startswith("slothtray is there")
+        assert bubble["summary"].startswith("slothtray is ready")
         assert str(home.path) in bubble["body"]
         assert "slothtray add" in bubble["body"]
     words = said.read_text()
@@ -80,6 +81,13 @@ def test_a_second_start_opens_nothing_says_so_in_a_notification_and_ends_with_3(
         assert second.stdout == ""
         assert "slothtray is already running on" in second.stderr
         assert summaries(bubbles)[1:] == ["slothtray is already running: 3 waiting"]
+        ours, theirs = pty.openpty()
+        in_terminal = subprocess.run(PROGRAM, env=home.environment, stdin=theirs, stdout=theirs, stderr=theirs, check=False, timeout=30)
+        assert in_terminal.returncode == 3
+        assert b"slothtray is already running on" in os.read(ours, 4096)
+        os.close(ours)
+        os.close(theirs)
+        assert len(summaries(bubbles)) == 2, "there it is read"
         home.environment["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/nowhere"
         assert "slothtray is already running on" in home.run(code=3).stderr
 

@@ -20,6 +20,11 @@ class Screen(NamedTuple):
     desktop: str
     """What kind of desktop the environment says this is (XDG_CURRENT_DESKTOP)."""
 
+    @property
+    def wayland(self) -> bool:
+        """X displays are :NUMBER, of this machine or another; Wayland's have a file's name."""
+        return bool(self.name) and ":" not in self.name
+
 
 class Owner(NamedTuple):
     """A program on the bus. ``program`` is "" where its process is not to be seen."""
