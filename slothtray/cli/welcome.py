@@ -8,7 +8,7 @@ from slothtray.errors import StorageError
 from slothtray.model import Notice
 from slothtray.paths import Paths
 from slothtray.store import Queue, reading
-from slothtray.system import notify
+from slothtray.system import marks, notify
 from slothtray.system.ports import NotifyFailed
 
 TYPE_CHECKING = False
@@ -18,25 +18,14 @@ if TYPE_CHECKING:
 ADD = '`slothtray add "make -j4"`'
 
 
-class Welcome:
-    """Made before an app takes the queue folder; says its words once it has it, if it is the first that ever did.
-
-    The lock's file is made by apps alone, and stays.
-    """
-
-    def __init__(self, paths: Paths, notice: "Callable[[Notice], None] | None" = None) -> None:
-        self._paths, self._notice = paths, notice
-        self._first = not os.path.lexists(paths.lock)
-
-    def say(self) -> None:
-        """In the terminal, and in a notification where there is a desktop. Never raises."""
-        if not self._first:
-            return
-        self._first = False
-        for line in first_words(self._paths):
-            tell(line)
-        if self._notice is not None:
-            self._notice(first_notice(self._paths))
+def welcome(paths: Paths, notice: "Callable[[Notice], None] | None" = None) -> None:
+    """At the first start that has got the queue folder: say where things are, also in a notification. Never raises."""
+    if not marks.once(paths, "welcome"):
+        return
+    for line in first_words(paths):
+        tell(line)
+    if notice is not None:
+        notice(first_notice(paths))
 
 
 def first_words(paths: Paths) -> list[str]:

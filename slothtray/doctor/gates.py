@@ -57,7 +57,11 @@ def gates(now: Now, health: Health, config: Config, *, answers: bool) -> Check:
     gate, reason = row.get("gate"), row.get("reason")
     if answers and isinstance(gate, str) and isinstance(reason, str):
         shut[gate] = reason
-    return Check("gates", OK, "; ".join(f"{name}: {shut.get(name, 'open')}" for name in (*NAMES, *(shut.keys() - set(NAMES)))))
+    return Check("gates", OK, "; ".join(_answer(name, shut.get(name, "open")) for name in (*NAMES, *(shut.keys() - set(NAMES)))))
+
+
+def _answer(name: str, words: str) -> str:
+    return words if words.startswith(name) else f"{name}: {words}"
 
 
 def figures_of(now: Now, health: Health, config: Config) -> Load:

@@ -238,7 +238,7 @@ def test_the_app_and_its_gates_are_told(patient):
     checks = patient.doctor()
     assert checks["app"]["detail"] == f"runs the queue (pid {patient.home.apps[0].process.pid})"
     assert checks["load"]["detail"].startswith("7.50, ceiling ")
-    assert "pause: paused" in checks["gates"]["detail"]
+    assert "; paused; " in checks["gates"]["detail"]
 
 
 def test_a_notification_service_that_hangs_is_a_problem_and_holds_nothing_up(patient, desktop):

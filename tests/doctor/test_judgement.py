@@ -234,12 +234,12 @@ def test_every_gate_has_its_present_answer():
         assert check.status == "ok"
         return check.detail
 
-    assert said() == "storage: open; pause: open; settle: open; cooldown: open; load: load 2.00 > 1.50"
+    assert said() == "storage: open; pause: open; settle: open; cooldown: open; load 2.00 > 1.50"
     until = time.strftime("%H:%M", time.localtime(1_800_000_060))
-    assert f"pause: paused until {until}" in said(WHOLE._replace(queue={"paused": 1, "paused_until": 1_800_000_060.0}))
+    assert f"paused until {until}" in said(WHOLE._replace(queue={"paused": 1, "paused_until": 1_800_000_060.0}))
     assert "pause: open" in said(WHOLE._replace(queue={"paused": 1, "paused_until": 1_700_000_000.0}))
     cooling = WHOLE._replace(queue={"gate": "cooldown", "reason": "cooldown: 3 s left"})
-    assert "cooldown: cooldown: 3 s left" in said(cooling, answers=True)
+    assert "; cooldown: 3 s left; " in said(cooling, answers=True)
     assert "cooldown: open" in said(cooling)
     assert "storage: no run record can be made" in said(now=NOW._replace(records=False))
 

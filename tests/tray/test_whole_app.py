@@ -104,7 +104,7 @@ class App:
         opener.write_text(f'#!/bin/sh\necho "$1" >> {self.opened}\n')
         opener.chmod(0o755)
         self.configure('ceiling = "off"\ncooldown = 0\n')
-        (home.path / "runner.lock").touch(0o600)  # or it would be the first start, which has a notification of its own
+        (home.path / "told").write_text("welcome\n")  # the first start has a notification of its own
         for name, value in home.environment.items():
             monkeypatch.setenv(name, value)
         for name in ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"):

@@ -6,7 +6,7 @@ import sys
 from slothtray import actions, assets, private
 from slothtray.cli import settings, streams
 from slothtray.cli.parser import Parsed
-from slothtray.cli.welcome import Welcome, already_running, without_desktop
+from slothtray.cli.welcome import already_running, welcome, without_desktop
 from slothtray.clock import Clock
 from slothtray.errors import FolderBusy, StorageError
 from slothtray.paths import Paths
@@ -36,11 +36,10 @@ def run(parsed: Parsed, paths: Paths) -> int:
 
     def make_runner(on_snapshot: "Callable[[Snapshot], None]", on_notice: "Callable[[Notice], None]") -> LoopThread:
         tell = Tell(snapshot=on_snapshot, notice=on_notice, trouble=streams.tell)
-        welcome = Welcome(paths, on_notice)
 
         def make_loop() -> Loop:
             loop = Loop(paths, settings.watched(paths), tell, sleep.listen())
-            welcome.say()
+            welcome(paths, on_notice)
             return loop
 
         return LoopThread(make_loop)

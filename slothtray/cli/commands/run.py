@@ -6,7 +6,7 @@ from typing import TextIO
 
 from slothtray.cli import settings
 from slothtray.cli.parser import Parsed
-from slothtray.cli.welcome import Welcome
+from slothtray.cli.welcome import welcome
 from slothtray.model import Job
 from slothtray.paths import Paths
 from slothtray.policy import Change, Wait
@@ -21,10 +21,10 @@ def run(parsed: Parsed, paths: Paths) -> int:
     applog.set_up(paths)
     said = Said()
     tell = Tell(started=said.started, ended=said.ended, waiting=said.waiting, trouble=said.trouble)
-    welcome = Welcome(paths)
     loop = Loop(paths, settings.watched(paths, overrides(parsed)), tell, sleep.listen())
-    welcome.say()
     until_empty = parsed.flag("until_empty")
+    if not until_empty:  # a script's, or a folder's that is for once
+        welcome(paths)
     # A plain handler is not enough: Python runs it between two of its own steps, and a signal that comes between the last of
     # them and the select is heard when that returns, a minute later.
     with on_ending(lambda _: loop.stop()):

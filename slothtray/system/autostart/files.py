@@ -26,6 +26,7 @@ def link(path: str, target: str) -> None:
     fresh = os.path.join(os.path.dirname(path), f".slothtray-{os.getpid()}.new")
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        remove(fresh)
         os.symlink(target, fresh)
         os.replace(fresh, path)
     except OSError as error:

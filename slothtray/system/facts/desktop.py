@@ -9,7 +9,6 @@ from slothtray.system.sessionend import Display
 
 ANSWER = 2.0
 """Seconds that a bus may take."""
-WATCHER = "org.kde.StatusNotifierWatcher"
 
 
 class Screen(NamedTuple):
