@@ -13,7 +13,7 @@ from slothtray.clock import Clock
 from slothtray.config import defaults, load
 from slothtray.doctor import clocks, database, desktop, folder, gates, login, settings
 from slothtray.doctor.checks import OK, PROBLEM, WARNING, Check, Examination, run
-from slothtray.errors import Refused
+from slothtray.errors import DatabaseBusy, Refused
 from slothtray.model import Notice
 from slothtray.paths import Paths
 from slothtray.policy import Instant
@@ -106,17 +106,24 @@ def _of_queue(asked: _Asked) -> list[Examination]:
         Examination("filesystem", lambda: folder.filesystem(asked.folder())),
         Examination("lock", lambda: folder.lock(asked.folder())),
         Examination("space", lambda: folder.space(asked.folder())),
-        Examination("database", lambda: database.database(asked.health(), paths.database), long),
+        Examination("database", lambda: _database(asked), long),
         Examination("sqlite", database.library),
         Examination("config", lambda: settings.config(asked.reading(), paths.config, exists=os.path.exists(paths.config))),
         Examination("clocks", lambda: clocks.clocks(clock_facts.clocks())),
         Examination("sleep", lambda: clocks.sleep(clock_facts.signals())),
-        Examination("app", lambda: gates.app(queue_folder.holder_of(paths), asked.health(), answers=bell.answered(paths)), long),
+        Examination("app", lambda: gates.app(queue_folder.holder_of(paths), _known(asked), answers=bell.answered(paths)), long),
         Examination("load", lambda: gates.load(asked.now(), _known(asked), asked.reading().config), long),
         Examination(
             "gates", lambda: gates.gates(asked.now(), _known(asked), asked.reading().config, answers=bell.answered(paths)), long
         ),
     ]
+
+
+def _database(asked: _Asked) -> Check:
+    try:
+        return database.database(asked.health(), asked.paths.database)
+    except DatabaseBusy:
+        return database.busy(asked.paths.database)
 
 
 def _known(asked: _Asked) -> store_health.Health:

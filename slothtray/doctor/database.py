@@ -27,6 +27,11 @@ def database(health: Health, path: str) -> Check:
     return Check(name, OK, f"schema {health.version}, {whole}, {size_words(health.size)}")
 
 
+def busy(path: str) -> Check:
+    """Somebody has held its lock for a second and more, which none of ours does."""
+    return Check("database", PROBLEM, f"{path} is locked by another program", f"end that one; its pid: fuser {shlex.quote(path)}")
+
+
 def library() -> Check:
     """SQLite itself. Its known corruption (WAL reset, 3.7.0 to 3.51.2) does not concern a queue, which never uses WAL."""
     return Check("sqlite", OK, f"SQLite {sqlite3.sqlite_version}")

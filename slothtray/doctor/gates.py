@@ -27,7 +27,7 @@ def app(pid: int | None, health: Health, *, answers: bool) -> Check:
         return Check("app", OK, f"runs the queue (pid {pid})" if pid else "runs the queue")
     if health.pending:
         return Check("app", WARNING, f"none runs, and {health.pending} wait", "slothtray (or, without a desktop: slothtray run)")
-    return Check("app", OK, "none runs; nothing waits")
+    return Check("app", OK, "none runs; nothing waits" if health.exists else "none runs")
 
 
 def load(now: Now, health: Health, config: Config) -> Check:

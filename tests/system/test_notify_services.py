@@ -11,6 +11,7 @@ import pytest
 import session
 from told import bus_name, notice, notified, server
 
+from slothtray.system import notify
 from slothtray.system.ports import NotifyFailed
 
 
@@ -28,6 +29,14 @@ def test_a_server_without_markup_gets_the_text_unescaped(session_bus, notifier):
     [(app, _replaces, icon, _title, body, actions, hints, _timeout)] = notified(plain)
     assert (app, icon, body, actions) == ("slothtray", "/icons/sloth.png", "<b>&", [])
     assert hints["desktop-entry"] == ("s", "slothtray")
+
+
+def test_a_program_that_ends_at_once_does_not_say_whose_its_bubble_is_or_gnome_would_take_it_away(session_bus):
+    with server(session_bus) as plain:
+        passing = notify.system_notifier(passing=True)
+        passing.notify(notice("t", "b"))
+        passing.close()
+    assert "desktop-entry" not in notified(plain)[0][6]
 
 
 def test_a_restarted_server_is_never_asked_to_replace_another_programs_bubble(session_bus, notifier):

@@ -13,6 +13,8 @@ from harness import PROGRAM, Home
 from standin import Panel
 from system.session import dunst
 
+from slothtray.cli.welcome import already_running, running_notice
+
 LIMIT = 20.0
 IMPATIENT = [
     sys.executable, "-c",
@@ -88,8 +90,14 @@ def test_a_second_start_opens_nothing_says_so_in_a_notification_and_ends_with_3(
         os.close(ours)
         os.close(theirs)
         assert len(summaries(bubbles)) == 2, "there it is read"
-        home.environment["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/nowhere"
-        assert "slothtray is already running on" in home.run(code=3).stderr
+
+
+def test_that_nobody_can_show_it_does_not_hide_that_an_app_runs(home, monkeypatch, capsys):
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
+    already_running(home.paths)
+    assert capsys.readouterr().err == ""
+    home.enqueue("true")
+    assert running_notice(home.paths).title == "slothtray is already running: 1 waiting"
 
 
 def test_without_a_panel_it_is_told_once_what_to_install_and_again_only_after_there_was_one(home, bubbles, desktop):
