@@ -47,7 +47,7 @@ def test_every_command_shown_runs_and_prints_what_is_shown(home, tmp_path):
     (programs / "slothtray").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m slothtray "$@"\n')
     (programs / "slothtray").chmod(0o700)
     environment = {**home.environment, "PATH": f"{programs}:{home.environment['PATH']}", "COLUMNS": "100", "TZ": "UTC"}
-    environment.update(HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"))
+    environment.update(HOME=str(tmp_path), XDG_CONFIG_HOME=str(tmp_path / "config"), XDG_CURRENT_DESKTOP="")
     home.run("list")
     home.start("--interval", "1s", ceiling="1.5", cooldown="0.2s")
     shown = [step for block in blocks("console") for step in steps(block)]

@@ -16,6 +16,7 @@ class Person:
         self.home = home
         self.config = tmp_path / "config"
         home.environment.update(HOME=str(tmp_path), XDG_CONFIG_HOME=str(self.config), XDG_DATA_HOME=str(tmp_path / "data"))
+        home.environment.pop("XDG_CURRENT_DESKTOP", None)
         self.program = self.install(tmp_path / "my programs")
         self.entry = self.config / "autostart" / "slothtray.desktop"
         self.unit = self.config / "systemd" / "user" / "slothtray.service"
@@ -56,6 +57,12 @@ def test_enable_status_and_disable(person):
     assert not person.entry.exists()
     assert person.run("autostart", "disable").stdout == ""
     assert person.run("autostart", "status").stdout.splitlines()[:2] == ["login      off", "headless   off"]
+
+
+@pytest.mark.parametrize(("desktop", "told"), [("sway", True), ("XFCE", False), ("", False)])
+def test_where_nothing_reads_entries_it_is_told_what_does(person, desktop, told):
+    said = person.run("autostart", "enable", XDG_CURRENT_DESKTOP=desktop).stderr
+    assert ("`dex -a -e sway`" in said) == told
 
 
 def test_the_entry_picks_the_folder_that_is_in_use_and_none_for_the_usual_one(person):

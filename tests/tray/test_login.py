@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -51,9 +52,9 @@ class Installed:
         self.home = desktop.folder / "a lane für builds"
         self.entry = desktop.folder / "config/autostart/slothtray.desktop"
 
-    def run(self, *words):
+    def run(self, *words, code=0):
         done = subprocess.run([self.program, *words], env=self.desktop.env, capture_output=True, text=True, timeout=30, check=False)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
 
     def pid(self):
@@ -105,6 +106,9 @@ def test_an_xfce_login_brings_the_icon_on_the_screen(installed):
         app = App(installed.desktop, None)
         until(lambda: app.shows(Face.IDLE), LOGIN_LIMIT)
         assert os.readlink(f"/proc/{installed.pid()}/exe") == os.path.realpath(sys.executable)
+        doctor = installed.run("--home", str(installed.home), "doctor", code=1)
+        assert re.search(r"^OK +panel +a panel with a tray is there \(.*systray, pid \d+\)$", doctor, re.MULTILINE), doctor
+        assert f"starts with the login: {installed.entry}\n" in doctor
         installed.end()
 
 

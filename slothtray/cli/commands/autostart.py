@@ -1,6 +1,7 @@
 """`slothtray autostart`: start with the login, or no more; how that stands."""
 
 import json
+import os
 import shlex
 import shutil
 
@@ -13,6 +14,8 @@ from slothtray.system.linger import lingers
 from slothtray.system.ports import LoginState
 from slothtray.text import clean
 
+BARE = frozenset({"sway", "i3", "Hyprland", "river", "bspwm", "dwm"})
+"""Desktops, by XDG_CURRENT_DESKTOP, without a session manager that would read the entry."""
 LINGER = "`loginctl enable-linger` starts it with the machine and keeps it after a logout"
 
 
@@ -36,6 +39,9 @@ def _enable(paths: Paths) -> int:
     before = login.state()
     login.enable()
     print(f"starts with the login: {clean(login.state().place)}")
+    desktop = os.environ.get("XDG_CURRENT_DESKTOP", "")
+    if desktop in BARE:
+        tell(f"{desktop} reads no such entries by itself: start `dex -a -e {desktop}`, or `slothtray`, in its config")
     if before.command and before.problem.startswith("it is for another queue folder"):
         tell(f"before, {before.problem}; a login starts one")
     return 0
