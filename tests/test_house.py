@@ -131,7 +131,10 @@ def programs(folder, **scripts):
 
 @pytest.mark.parametrize(
     ("words", "named"),
-    [([], "no command"), (["frobnicate"], "frobnicate"), (["run", "--frobnicate", "echo hello"], "--frobnicate")],
+    [
+        ([], "no command"), (["frobnicate"], "frobnicate"), (["run", "--frobnicate", "echo hello"], "--frobnicate"),
+        (["package", "--frobnicate"], "--frobnicate"), (["generate", "frobnicate"], "frobnicate"),
+    ],
 )
 def test_what_dev_does_not_know_is_named_in_one_line_that_points_to_the_help(checkout, words, named):
     line = one_line(checkout.dev(*words), 2)

@@ -12,6 +12,7 @@ import linux_packages
 import manual
 import pytest
 
+import slothtray
 from slothtray.cli.main import find
 from slothtray.cli.parser import parse
 from slothtray.cli.table import COMMANDS
@@ -79,10 +80,14 @@ def test_the_metainfo_is_valid_and_tells_the_newest_version():
     assert (newest.get("version"), newest.get("date")) == (version, date.date().isoformat())
 
 
-def test_the_changelog_and_the_program_agree_on_the_version():
-    import slothtray
-
-    assert linux_packages.release()[0] == slothtray.__version__
+def test_all_files_agree_on_the_version():
+    version = slothtray.__version__
+    assert linux_packages.release()[0] == version
+    told = re.findall(r"slothtray[-_](\d[\w.]*\d)[-_]", (ROOT / "README.md").read_text())
+    for path in (ROOT / "packaging" / "windows").iterdir():
+        told += re.findall(r"^PackageVersion: (.*)$|slothtray-(.*)-win32", path.read_text(), re.MULTILINE)
+    assert {"".join(one) for one in told} == {version}
+    assert len(told) >= 6
 
 
 @pytest.mark.parametrize("script", ["debian-postinst", "debian-prerm", "compile", "rpm-preun", "arch-pre-remove"])
