@@ -62,7 +62,7 @@ class System:
 
     def run(self, script: str, *, user: str = "root", show: bool = False) -> str:
         """Run a shell script in it, as a login of that user would; what it printed. Raises Stop when it fails."""
-        enter = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
+        enter = 'mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
         become = ["runuser", "--login", "--whitelist-environment=PIP_CERT", user, "--command", script]
         done = subprocess.run(
             ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, self.folder, *become],
@@ -158,7 +158,8 @@ def tried(number: str, deb: str) -> Iterator[str]:
         with tempfile.TemporaryDirectory(prefix=f"slothtray-debian{number}-") as folder:
             what = f"Debian {number}, {part.__name__.replace('_', ' ')}"
             say(what)
-            system, start = System(folder, SUITES[number]), time.monotonic()
+            # Within: a temporary folder is for its owner alone, and so would be all of the system.
+            system, start = System(os.path.join(folder, "root"), SUITES[number]), time.monotonic()
             system.make()
             made = time.monotonic()
             part(system, deb)

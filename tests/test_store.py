@@ -174,6 +174,11 @@ def test_folder_and_file_are_the_owners_alone_under_any_umask(tmp_path, umask):
     assert modes == [0o700, 0o600]
 
 
+def newer(path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+
+
 def test_a_file_of_a_newer_version_is_refused_by_name_with_4_and_not_touched(home):
     home.add("true")
     with closing(home.read()) as connection:
@@ -195,6 +200,16 @@ def test_a_file_that_is_no_database_is_refused_with_4_and_not_touched(home):
         assert "damaged" in done.stderr
         assert done.stderr.count("\n") == 1
     assert (home.path / "queue.db").read_bytes() == b"garbage, and a lot of it\n" * 400
+
+
+@pytest.mark.parametrize("spoil", [lambda path: path.write_bytes(b"garbage, and a lot of it\n" * 400), newer], ids=["damaged", "newer"])
+def test_a_file_that_is_refused_is_not_kept_open(tmp_path, spoil):
+    path = tmp_path / "queue.db"
+    spoil(path)
+    with pytest.raises(StorageError) as kept:
+        Queue(str(path))
+    assert kept.value
+    assert str(path) not in [os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if os.path.lexists(f"/proc/self/fd/{name}")]
 
 
 def test_the_settings_that_keep_an_acknowledged_job_are_on(queue):

@@ -26,6 +26,9 @@ class Database:
         create_private(path)
         try:
             self._connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
+        except sqlite3.Error as error:
+            raise explain(error, path) from error
+        try:
             self._connection.row_factory = sqlite3.Row
             # Not WAL: its reset bug corrupts (3.7.0 to 3.51.2) and WAL/NORMAL loses acknowledged adds at a power cut;
             # EXTRA also syncs the folder after the journal's end, without which a commit can be undone by one.
@@ -35,6 +38,7 @@ class Database:
             # SQLite does so by itself.
             self._connection.execute("PRAGMA secure_delete=ON")
         except sqlite3.Error as error:
+            self.close()  # Python 3.13 warns of what is left to the garbage
             raise explain(error, path) from error
         self._identity = _identity(path)
 

@@ -37,7 +37,11 @@ class Queue:
         self.clock = clock or Clock()
         self.backoff_cap = backoff_cap
         self.database = Database(os.path.abspath(path), patience)
-        schema.prepare(self.database, self.clock.wall())
+        try:
+            schema.prepare(self.database, self.clock.wall())
+        except BaseException:
+            self.database.close()
+            raise
 
     def __enter__(self) -> "Self":
         return self

@@ -170,7 +170,7 @@ def test_case_19_what_was_pending_runs_by_itself_after_a_restart_and_a_persons_p
     [
         (["pause", "0"], "'0' is no time at all"),
         (["pause", "soon"], "'soon' is not a duration"),
-        (["pause", "1h", "2h"], "takes one [DUR], not 2"),
+        (["pause", "1h", "2h"], "takes one DUR, not 2"),
         (["pause", "--toggle", "1h"], "--toggle takes no duration"),
         (["resume", "1h"], "`slothtray resume` takes no '1h'"),
     ],

@@ -114,7 +114,7 @@ def test_a_failed_job_does_not_wait_and_the_way_back_is_told(running):
 
 @pytest.mark.parametrize(
     ("words", "code", "told"),
-    [(["1", "2"], 2, "takes one [ID], not 2"), (["x"], 2, "'x' is not a job id"), (["1-3"], 2, "several jobs"), (["999"], 1, "there is no job 999")],
+    [(["1", "2"], 2, "takes one ID, not 2"), (["x"], 2, "'x' is not a job id"), (["1-3"], 2, "several jobs"), (["999"], 1, "there is no job 999")],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_words_are_one_line(idle, words, code, told):
