@@ -51,12 +51,11 @@ class Loop:
             undo.callback(self._lock.release)
             self._bell = Doorbell(paths)
             undo.callback(self._bell.close)
-            self._remarks = {"database": opening.make_usable(paths, clock)}
+            self._remarks = {"folder": problem, "database": opening.make_usable(paths, clock)}
             self.runner = Runner(paths, settings, folder.machine_id(), self._bell.press, tell, clock)
             undo.pop_all()
         if problem:
             log.warning("%s", problem)
-            self.runner.remark = problem
             if tell.trouble:
                 tell.trouble(problem)
         self._tell_of_the_database(self._remarks["database"])

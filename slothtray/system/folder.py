@@ -62,7 +62,7 @@ def _tighten(paths: Paths) -> str:
 def _strangers(paths: Paths) -> set[str]:
     """What is in the folder and none of ours."""
     ours = {os.path.basename(path) for path in (paths.runs, paths.logs, paths.backups, paths.bell, paths.lock)}
-    kinds = tuple(os.path.basename(path) for path in (paths.database, paths.app_log, paths.config))
+    kinds = (*(os.path.basename(path) for path in (paths.database, paths.app_log, paths.config, paths.told)), "queue.")
     return {name for name in os.listdir(paths.home) if name not in ours and not name.startswith(kinds)}
 
 

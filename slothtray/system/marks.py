@@ -1,7 +1,9 @@
 """What a person was told once and need not be told at each login: a line each in the file ``told`` of the queue folder."""
 
 import os
+from typing import TextIO
 
+from slothtray import private
 from slothtray.paths import Paths
 
 
@@ -10,8 +12,7 @@ def once(paths: Paths, mark: str) -> bool:
     if mark in _marks(paths):
         return False
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(paths.told, flags, 0o600), "a", encoding="utf-8", errors="backslashreplace") as file:
+        with _opened(paths.told, os.O_APPEND) as file:
             file.write(mark + "\n")
     except OSError:
         pass
@@ -24,16 +25,21 @@ def forget(paths: Paths, mark: str) -> None:
     if mark not in marks:
         return
     try:
-        with open(paths.told + ".new", "w", encoding="utf-8", errors="backslashreplace") as file:
+        with _opened(paths.told + ".new", os.O_TRUNC) as file:
             file.writelines(f"{one}\n" for one in marks if one != mark)
         os.replace(paths.told + ".new", paths.told)
     except OSError:
         pass
 
 
+def _opened(path: str, flag: int) -> TextIO:
+    descriptor = private.open_file(path, os.O_WRONLY | os.O_CREAT | flag)
+    return open(descriptor, "w", encoding="utf-8", errors="backslashreplace")
+
+
 def _marks(paths: Paths) -> list[str]:
     try:
-        with open(paths.told, encoding="utf-8", errors="replace") as file:
+        with open(private.open_file(paths.told, os.O_RDONLY), encoding="utf-8", errors="replace") as file:
             return file.read().splitlines()
     except OSError:
         return []

@@ -194,7 +194,7 @@ def test_a_trap_in_the_place_of_a_log_fails_the_job_and_is_not_read_either(home,
     plant(kind, home.path / "logs" / f"{number}.log", spare)
     home.start()
     home.wait_for(number, "failed")
-    assert home.row(number, "message").startswith("could not start: log: ")
+    assert home.row(number, "message").startswith(f"could not start: log {home.path}/logs/{number}.log: ")
     for words in (["log"], ["log", "-n", "2"], ["log", "-f"]):
         done = home.run(*words, str(number), code=4, timeout=20)
         assert done.stdout == ""
