@@ -91,6 +91,18 @@ def test_an_icon_that_asks_for_a_look(panel):
         panel.wait(lambda: ("NewStatus", ("Passive",)) in panel.signals)
 
 
+def test_a_picture_that_changes_before_attention_is_asked_for_is_told_then_too(panel):
+    with shown(image=picture(RED)) as icon:
+        assert panel.pixel() == RED
+        panel.settled()
+        icon.icon = picture(GREEN)
+        panel.wait(lambda: panel.seen()["NewIcon"])
+        assert not panel.seen()["NewAttentionIcon"]
+        icon.attention = True
+        panel.wait(lambda: panel.seen()["NewStatus"])
+        assert [name for name, _body in panel.signals] == ["NewIcon", "NewAttentionIcon", "NewStatus"]
+
+
 def test_every_property_is_answered_alone_and_together(panel):
     with shown():
         together = panel.call(ITEM_PATH, PROPERTIES, "GetAll", "s", ITEM)

@@ -106,7 +106,9 @@ def signals(before: Shown, now: Shown) -> list[tuple[Any, ...]]:
     """Return what to tell panels about the icon: each signal's name and arguments."""
     told: list[tuple[Any, ...]] = []
     if now.pictures is not before.pictures:
-        told += [("NewIcon",), ("NewAttentionIcon",)] if now.attention else [("NewIcon",)]
+        told.append(("NewIcon",))
+    if now.attention and not (before.attention and now.pictures is before.pictures):
+        told.append(("NewAttentionIcon",))  # GNOME's extension has kept the one that it saw first
     if now.status != before.status:
         told.append(("NewStatus", now.status))
     if now.title != before.title:
