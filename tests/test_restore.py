@@ -254,6 +254,15 @@ def test_a_run_that_goes_on_of_a_job_that_the_backup_does_not_know_is_told(home)
     assert home.enqueue("true") == 3
 
 
+@pytest.mark.parametrize("words", [["wait", "5"], ["log", "-f", "5"]])
+def test_who_goes_on_looking_at_the_queue_ends_with_a_reason(used, words):
+    looking = subprocess.Popen([*PROGRAM, *words], env=used.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "paused" in looking.stderr.readline() or words[0] == "log"
+    bring(used, "newest")
+    assert "was replaced by a backup meanwhile" in looking.communicate(timeout=20)[1]
+    assert looking.returncode == 4
+
+
 def test_a_stale_journal_is_set_aside_with_its_database_and_never_rolled_back_into_the_new_one(used):
     journal = make_hot_journal(used.paths.database)
     with open(used.paths.database, "r+b") as file:

@@ -18,7 +18,7 @@ from slothtray.errors import StorageError
 from slothtray.recovery import backup, files, opening, restore
 from slothtray.store import Queue, schema
 from slothtray.store.connection import Database
-from slothtray.system import folder
+from slothtray.system import folder, installed
 
 ROOT = Path(__file__).resolve().parent.parent
 RELEASED = sorted((ROOT / "tests" / "data").glob("*.db"))
@@ -177,6 +177,17 @@ def test_an_older_backup_is_brought_up_to_date_as_it_is_restored(old, with_migra
     assert version(old) == 2
     with closing(Database(source.path)) as kept:
         assert schema.version_of(kept) == 1
+
+
+def test_what_is_installed_is_read_only_when_it_has_changed_and_only_another_version_is_told(tmp_path, monkeypatch):
+    file = tmp_path / "__init__.py"
+    look = installed.Installed("0.1.0", str(file))
+    assert look.newer() == ""  # gone, as it is for a moment while pip replaces it
+    for content, newer in (('__version__ = "0.1.0"\n', ""), ("half of i", ""), ('"""x"""\n__version__ = "0.2.0"\n', "0.2.0")):
+        file.write_text(content)
+        assert look.newer() == newer
+    monkeypatch.setattr(look, "_read", None)
+    assert look.newer() == "0.2.0"
 
 
 # --- another program, really installed ----------------------------------------------------------------------------------------------

@@ -85,6 +85,12 @@ class Database:
         found = self.rows(sql, values)
         return found[0] if found else None
 
+    def check_place(self) -> None:
+        """Raise ``StorageError`` when another file has this one's name now: a restore has put it there, and nobody writes here."""
+        if _identity(self.path) != self._identity:
+            words = f"the database {self.path} was replaced by a backup meanwhile"
+            raise StorageError(words, "its unfinished jobs are held: see `slothtray list`")
+
     def set_patience(self, seconds: float) -> None:
         """Wait so long for another program's lock from now on."""
         self.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")

@@ -197,7 +197,8 @@ def usual(database: Database, job: Job) -> float | None:
 
 
 def version(database: Database) -> int:
-    """A number that is another one when somebody else has written since."""
+    """A number that is another one when somebody else has written since. For who goes on looking: see ``check_place``."""
+    database.check_place()
     row = database.row("PRAGMA data_version")
     assert row is not None
     return int(row[0])
