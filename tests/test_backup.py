@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import threading
 from contextlib import closing
 from itertools import pairwise
 
@@ -17,7 +18,7 @@ from slothtray.errors import DamagedDatabase, StorageError
 from slothtray.paths import Paths
 from slothtray.recovery import backup, files
 from slothtray.recovery.backup import DAY, RETRY, is_due
-from slothtray.runner import Loop, LoopThread, Tell
+from slothtray.runner import Loop, LoopThread, Tell, upkeep
 from slothtray.runner.upkeep import MINUTE, PATIENT_TRIES, Upkeep
 from slothtray.store import Queue, copying, status
 from slothtray.system import folder
@@ -152,6 +153,31 @@ def test_the_loop_makes_it_at_a_look_that_is_made_anyway(paths):
         eventually(lambda: [name for name in names(paths) if name.startswith("queue-")], "a backup")
     finally:
         loop.stop()
+        loop.join(20)
+
+
+def test_jobs_run_and_the_app_ends_while_a_backup_takes_its_time(home, monkeypatch):
+    begun, may_go_on = threading.Event(), threading.Event()
+
+    def copy(source, target, goes_on, *, insist):
+        begun.set()
+        assert may_go_on.wait(60)
+        raise copying.Interrupted
+
+    monkeypatch.setattr(backup, "copy", copy)
+    monkeypatch.setattr(upkeep, "MINUTE", 0.0)
+    settings = Watched(home.paths.config, defaults(1.0), {"ceiling": None, "cooldown": 0.0})
+    loop = LoopThread(lambda: Loop(home.paths, settings, Tell(), Silence()))
+    loop.start()
+    try:
+        assert begun.wait(20)
+        home.wait_for(home.enqueue("true"), "done")
+        loop.stop()
+        loop.join(20)
+        assert not loop.is_alive()
+    finally:
+        loop.stop()
+        may_go_on.set()
         loop.join(20)
 
 
