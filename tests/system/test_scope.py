@@ -20,7 +20,11 @@ from harness import eventually
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slothtray import actions
+from slothtray.config import Watched, defaults
 from slothtray.paths import Paths
+from slothtray.runner import Runner
+from slothtray.store import Queue
 from slothtray.system import folder, scope
 from slothtray.system.launcher import Launcher
 
@@ -193,6 +197,19 @@ def test_a_job_does_not_wait_longer_than_two_seconds_for_a_systemd_that_is_silen
         assert time.monotonic() - began >= 0.4
     assert len(manager.asked) == 1
     assert moved.answers == [False]
+
+
+def test_a_cancel_that_comes_while_systemd_is_asked_is_carried_out(moved, session_bus):
+    moved.scopes._patience = 1.0
+    settings = Watched(moved.paths.config, defaults(1.0), {"ceiling": None, "cooldown": 0.0})
+    with Manager(session_bus, None) as manager, Queue(moved.paths.database) as queue:
+        job = queue.add("sleep 60")
+        runner = Runner(moved.paths, settings, "machine", lambda: None, launcher=moved.launcher)
+        runner.step()
+        eventually(lambda: manager.asked, "systemd is asked")
+        actions.cancel(moved.paths, job.id)
+        eventually(lambda: runner.step() is not None and queue.get(job.id).state == "cancelled", "it is cancelled")
+        runner.close()
 
 
 def test_a_bus_that_is_stuck_costs_the_job_no_more_than_that(moved, session_bus):
