@@ -8,8 +8,7 @@ from slothtray.errors import StorageError
 from slothtray.model import Notice
 from slothtray.paths import Paths
 from slothtray.store import Queue, reading
-from slothtray.system import marks, notify
-from slothtray.system.ports import NotifyFailed
+from slothtray.system import marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +55,9 @@ def already_running(paths: Paths) -> None:
     """Tell a person who has clicked on a launcher, where nobody reads what is printed, that an app runs already."""
     if sys.stderr.isatty():
         return
+    from slothtray.system import notify
+    from slothtray.system.ports import NotifyFailed
+
     try:
         notify.system_notifier(passing=True).notify(running_notice(paths))
     except NotifyFailed:

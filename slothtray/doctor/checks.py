@@ -10,7 +10,7 @@ from slothtray.errors import SlothtrayError
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
 
-LIMIT = 4.0
+LIMIT = 5.0
 """Seconds for a check: one that asks a bus that hangs has its answer, or none, after 2."""
 
 

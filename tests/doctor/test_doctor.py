@@ -144,7 +144,7 @@ def test_a_bus_that_never_answers_costs_two_seconds_and_no_more(patient, tmp_pat
 def test_a_screen_that_hangs_holds_no_other_check_up(patient, desktop):
     with desktop.frozen_screen():
         checks = patient.doctor(code=1, **on(desktop))
-    assert checks["panel"]["detail"] == "no answer within 4 s"
+    assert checks["panel"]["detail"] == "no answer within 5 s"
     assert (checks["bus"]["status"], checks["database"]["status"]) == ("ok", "ok")
 
 
