@@ -107,6 +107,19 @@ def test_the_service_s_own_words_run_the_queue(person):
     assert person.home.log(number) == "it ran\n"
 
 
+def test_the_service_finds_the_usual_folder_where_the_person_has_put_it(person, tmp_path):
+    """A user's manager reads no ~/.profile, in which people set these."""
+    del person.home.environment["SLOTHTRAY_HOME"]
+    person.home.environment["XDG_DATA_HOME"] = str(tmp_path / "my dätä")
+    person.run("autostart", "enable", "--headless")
+    assert f'\nEnvironment="XDG_DATA_HOME={tmp_path}/my dätä"\n' in person.unit.read_text()
+    judge = ["systemd-analyze", "verify", "--user", "--man=no", str(person.unit)]
+    subprocess.run(judge, env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)}, check=True, timeout=30)
+    assert person.status()["headless"]["enabled"] is True
+    person.home.environment["XDG_DATA_HOME"] = str(tmp_path / "100%")
+    assert "a % sign" in person.run("autostart", "enable", "--headless", code=1).stderr
+
+
 @pytest.mark.parametrize("bad", ["100%f", 'say "ü"', "it's"])
 def test_a_path_that_logins_read_differently_is_refused_in_one_line(person, tmp_path, bad):
     program = person.install(tmp_path / bad)

@@ -30,5 +30,8 @@ def headless(paths: Paths) -> UserUnit:
     """The user service that runs this queue folder without a desktop. Raises Refused where there is no systemd."""
     if sys.platform != "linux":
         raise Refused("--headless makes a systemd user service, which only Linux has", "`slothtray run` works the queue here, too")
-    argv = [*command(), *places.options(paths), "run"]
-    return UserUnit(argv, os.path.join(places.config_home(), "systemd", "user"))
+    options = places.options(paths)
+    # The person's own folder is where these say; one that was chosen is in the words.
+    names = [] if options else ["XDG_DATA_HOME", "XDG_CONFIG_HOME"]
+    environment = {name: os.environ[name] for name in names if os.path.isabs(os.environ.get(name, ""))}
+    return UserUnit([*command(), *options, "run"], os.path.join(places.config_home(), "systemd", "user"), environment)

@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from slothtray.system.autostart import files, words
 from slothtray.system.ports import LoginState
@@ -17,7 +17,7 @@ TEXT = """\
 Description=slothtray, the job queue (without a tray)
 
 [Service]
-ExecStart={command}
+{environment}ExecStart={command}
 # Only the runner is ended with the service: a job that runs is its supervisor's, and the next runner goes on with it.
 KillMode=process
 Restart=on-failure
@@ -31,16 +31,23 @@ WantedBy=default.target
 
 
 class UserUnit:
-    """One unit, ``slothtray.service``, in ``folder``, and the link by which the user's manager wants it. It starts ``argv``."""
+    """One unit, ``slothtray.service``, in ``folder``, and the link by which the user's manager wants it.
 
-    def __init__(self, argv: Sequence[str], folder: str) -> None:
+    It starts ``argv`` with the variables of ``environment``, which the manager may not have: it reads no ~/.profile.
+    """
+
+    def __init__(self, argv: Sequence[str], folder: str, environment: Mapping[str, str] | None = None) -> None:
         self._argv = argv
+        self._environment = environment or {}
         self._path = os.path.join(folder, NAME)
         self._link = os.path.join(folder, "default.target.wants", NAME)
 
     def enable(self) -> None:
         """Write and link the unit, as `systemctl --user enable` would. Raises Refused."""
-        files.write(self._path, TEXT.format(command=words.command_line(self._argv)).encode())
+        for value in self._environment.values():
+            words.check(value)
+        lines = "".join(f'Environment="{name}={value}"\n' for name, value in self._environment.items())
+        files.write(self._path, TEXT.format(command=words.command_line(self._argv), environment=lines).encode())
         files.link(self._link, self._path)
         _reload()
 

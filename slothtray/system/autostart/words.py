@@ -15,16 +15,21 @@ _NAMES = {"%": "a % sign", '"': "a quote", "'": "a quote", "`": "a quote", "$": 
 def command_line(argv: Sequence[str]) -> str:
     """The words in one line, in double quotes where it takes them. Raises Refused, with the reason, where that can't be."""
     for word in argv:
-        found = BAD.search(word)
-        if found is not None:
-            what = _NAMES.get(found[0], "a control character" if found[0] < "\x80" else "a byte that is no UTF-8")
-            raise Refused(
-                f"slothtray can't be started with the login from {word!r}: it has {what} in it, which logins read differently",
-                "install it, or put the queue folder, somewhere else",
-            )
+        check(word)
     if "=" in argv[0]:
         raise Refused(f"slothtray can't be started with the login from {argv[0]!r}: a program's path may have no = in it")
     return " ".join(word if _PLAIN.fullmatch(word) else f'"{word}"' for word in argv)
+
+
+def check(word: str) -> None:
+    """Raise Refused, with the reason, for what can't be put into such a file."""
+    found = BAD.search(word)
+    if found is not None:
+        what = _NAMES.get(found[0], "a control character" if found[0] < "\x80" else "a byte that is no UTF-8")
+        raise Refused(
+            f"slothtray can't be started with the login from {word!r}: it has {what} in it, which logins read differently",
+            "install it, or put the queue folder, somewhere else",
+        )
 
 
 def words_of(line: str) -> tuple[str, ...]:
