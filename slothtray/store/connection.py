@@ -85,7 +85,7 @@ class Database:
         found = self.rows(sql, values)
         return found[0] if found else None
 
-    def check_place(self) -> None:
+    def check_not_restored(self) -> None:
         """Raise ``StorageError`` when another file has this one's name now: a restore has put it there, and nobody writes here."""
         if _identity(self.path) != self._identity:
             words = f"the database {self.path} was replaced by a backup meanwhile"

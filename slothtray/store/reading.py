@@ -197,8 +197,8 @@ def usual(database: Database, job: Job) -> float | None:
 
 
 def version(database: Database) -> int:
-    """A number that is another one when somebody else has written since. For who goes on looking: see ``check_place``."""
-    database.check_place()
+    """A number that is another one when somebody else has written since. For who goes on looking: see ``check_not_restored``."""
+    database.check_not_restored()
     row = database.row("PRAGMA data_version")
     assert row is not None
     return int(row[0])

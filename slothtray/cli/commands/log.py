@@ -91,7 +91,7 @@ def _followed(queue: Queue, paths: Paths, number: int, lines: int | None) -> Ite
     path, told = paths.log(number), False
     place = tail.place_of_last(path, lines) if lines is not None and private.is_file(path) else 0
     while True:
-        queue.database.check_place()
+        queue.database.check_not_restored()
         # The state first: what a job that is over has written is all there by then.
         job = person.find(queue.database, number)
         for after, data in logcap.read(path, place) if private.is_file(path) else ():
