@@ -10,7 +10,7 @@ LIMIT = 2
 NOT_MODELLED = {"added", "expired", "dependency failed"}
 """Events that have to do with the time and with other jobs, not with the hand-over."""
 
-pytestmark = pytest.mark.timeout(180)  # the first one waits for all
+pytestmark = pytest.mark.timeout(400)  # the first one waits for all
 
 
 @pytest.fixture(scope="module")
