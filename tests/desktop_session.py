@@ -3,7 +3,6 @@
 Built on ``system/session.py``, which starts the parts that need no panel. Every process is ours and ends with its block.
 """
 
-import io
 import os
 import signal
 import socket
@@ -75,8 +74,11 @@ class Desktop:
 
     def photo(self):
         """The whole screen."""
-        return Image.open(io.BytesIO(self.run("import", "-window", "root", "png:-"))).convert("RGB")
-
+        with closing(display.Display(self.env["DISPLAY"])) as connection:
+            root = connection.screen().root
+            size = root.get_geometry()
+            data = root.get_image(0, 0, size.width, size.height, X.ZPixmap, 0xFFFFFFFF).data
+        return Image.frombytes("RGB", (size.width, size.height), data, "raw", "BGRX")
 
     def click(self, x, y, button):
         """Press and release there; 1 is left, 3 right."""

@@ -16,7 +16,7 @@ from system.session import NOTIFICATIONS, message_bus_in, screen
 SIZE = "1024x768"
 SLOW = 60.0
 """Seconds that a desktop may take to come up on a busy machine."""
-COMMON = ("xvfb", "dbus", "xdotool", "imagemagick")
+COMMON = ("xvfb", "dbus", "xdotool")
 
 
 def body(left, top, right, bottom):
