@@ -45,6 +45,7 @@ def table(path, name="jobs"):
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.stem)
 def test_the_database_of_a_release_is_brought_up_to_date_and_worked_on(home, path):
     with_release(home, path)
+    before = version(home)
     assert home.run("list").stdout.splitlines()[2].split()[:5] == ["8", "running", "19", "echo", "eight;"]
     app = home.start("--until-empty")
     assert app.wait() == 0, app.said()
@@ -55,6 +56,7 @@ def test_the_database_of_a_release_is_brought_up_to_date_and_worked_on(home, pat
         1: "done", 2: "failed", 3: "cancelled", 4: "done", 5: "held", 6: "pending", 7: "pending", 8: "done", 9: "done",
     }
     assert version(home) == schema.LATEST
+    assert [one.kind for one in files.backups(home.paths)] == ["upgrade"] * (before < schema.LATEST)
     assert home.log(8).splitlines()[-2:] == ["eight", "ü"]
     assert "reclaimed" in home.kinds(8)
     home.run("release", "5")
