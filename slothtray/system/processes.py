@@ -72,8 +72,17 @@ def _passing() -> Iterator[Process]:
     for _ in range(GLIMPSES):
         newest = _last_pid()
         for pid in (newest, newest - 1):  # the very last one may not be born yet
-            if (process := look_up(pid)) is not None and process.state not in "ZX":
+            if _is_process(pid) and (process := look_up(pid)) is not None and process.state not in "ZX":
                 yield process
+
+
+def _is_process(pid: int) -> bool:
+    """Whether that is a process: the newest pid may be one of the threads of an old one, which has a start of its own."""
+    try:
+        os.close(os.pidfd_open(pid))
+    except OSError:
+        return False
+    return True
 
 
 def _last_pid() -> int:
