@@ -30,6 +30,8 @@ PATIENCE = 90.0
 KILLS_A_JOB = 2
 """Supervisors killed under one job at most: the third attempt in a row that never begins is held, as it is meant to be."""
 BATCH = 100
+MORE = 5
+"""Jobs that are queued when all are over and there were too few kills."""
 FROZEN = {True: 0.7, False: 0.2}
 """How many of the app's deaths a supervisor sleeps through, near its own start or later."""
 MOMENTS = {
@@ -42,7 +44,8 @@ SPANS = {"record": 0.05, "birth": 0.02, "line": 0.05, "anywhere": 0.25}
 
 class Plan(NamedTuple):
     """What a campaign does: it kills ``target`` ("app", "supervisor" or "both"). ``lines``: at most so many more of them in the
-    witness file from one kill to the next. ``fault``: what is broken in the app (faults.py).
+    witness file from one kill to the next. ``fault``: what is broken in the app (faults.py). ``kills``: more jobs are queued until
+    there were so many.
     """
 
     target: str
@@ -50,6 +53,7 @@ class Plan(NamedTuple):
     jobs: int
     lines: int
     fault: str = ""
+    kills: int = 0
 
 
 class Campaign:
@@ -69,7 +73,10 @@ class Campaign:
         self.cut_short = False
         """It ended before all jobs had: what is not over says nothing."""
         self._moved = time.monotonic()
-        self._queue_jobs()
+        self.shapes: dict[int, str] = {}
+        private.make_folder(str(home.path))
+        (home.path / "config.toml").write_text(CONFIG)
+        self._queue(plan.jobs)
 
     def run(self) -> Tally:
         """Kill until every job is over; what is left then."""
@@ -82,11 +89,8 @@ class Campaign:
 
     # --- the jobs -----------------------------------------------------------------------------------------------------------
 
-    def _queue_jobs(self) -> None:
-        private.make_folder(str(self.home.path))
-        (self.home.path / "config.toml").write_text(CONFIG)
-        self.shapes: dict[int, str] = {}
-        names = shapes_of(self.plan.jobs, self.chance)
+    def _queue(self, count: int) -> None:
+        names = shapes_of(count, self.chance)
         for start in range(0, len(names), BATCH):
             batch = names[start : start + BATCH]
             ids = actions.add(self.home.paths, [self._job(name) for name in batch]).ids
@@ -101,15 +105,22 @@ class Campaign:
 
     def over(self) -> bool:
         """Whether every job has come to an end in the database, too; or a planted fault has shown; or nothing moves any more."""
-        near = self.witness.lines() >= LINES * self.plan.jobs
+        near = self.witness.lines() >= LINES * len(self.shapes)
         if not self._over and time.monotonic() > self._looked + (0.1 if near else 2.0):
             self._looked = time.monotonic()
             self._release_held()
-            self._over = not self._rows("state IN ('pending', 'running', 'held')")
+            self._over = not self._rows("state IN ('pending', 'running', 'held')") and not self._too_few_kills()
         self.cut_short = self.cut_short or (bool(self.plan.fault) and self._fault_shows())
         if not self._over and not self.cut_short and self._stuck():
             self._complain(f"lost: nothing has moved for {PATIENCE:.0f} s")
         return self._over or self.cut_short
+
+    def _too_few_kills(self) -> bool:
+        """Whether it takes more jobs; they are queued then."""
+        few = self.kills["app"] + self.kills["supervisor"] < self.plan.kills
+        if few:
+            self._queue(MORE)
+        return few
 
     def _fault_shows(self) -> bool:
         if self.plan.target != "app":
@@ -239,10 +250,10 @@ class Campaign:
 
 def live(folder: str, *plan: str) -> dict:
     """A whole campaign, for ``in_namespace``: its tally. ``plan``: as in ``Plan``, all words."""
-    target, seed, jobs, lines, *fault = plan
+    target, seed, jobs, lines, fault, kills = plan
     home = Home(Path(folder))
     try:
-        return Campaign(home, Plan(target, int(seed), int(jobs), int(lines), *fault)).run()._asdict()
+        return Campaign(home, Plan(target, int(seed), int(jobs), int(lines), fault, int(kills))).run()._asdict()
     finally:
         home.close()
 

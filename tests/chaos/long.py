@@ -132,7 +132,7 @@ class Progress:
             return
         self._last = now
         kills = ", ".join(f"{name} {count}" for name, count in sorted(campaign.kills.items()))
-        jobs = f"{campaign.witness.ended()} of {campaign.plan.jobs} jobs"
+        jobs = f"{campaign.witness.ended()} of {len(campaign.shapes)} jobs"
         text = f"{campaign.plan.target}: {jobs}, killed: {kills or 'nothing yet'}, {now - self._began:.0f} s"
         print(("\r\x1b[K" if self._terminal else "") + text, end="\n" if over or not self._terminal else "", file=sys.stderr, flush=True)
 

@@ -32,7 +32,7 @@ def recorded(folder: Path, plan: Plan, limit: float = 140.0) -> list[Operation]:
     """The campaign of this plan, and all that it did to its folder."""
     folder.mkdir()
     log = folder.with_suffix(".trace")
-    words = (str(folder / "queue"), plan.target, str(plan.seed), str(plan.jobs), str(plan.lines), *([plan.fault] if plan.fault else []))
+    words = (str(folder / "queue"), *map(str, plan))
     in_namespace(campaign.live, *words, limit=limit, under=recorder(log))
     return operations(log, folder)
 
