@@ -182,7 +182,23 @@ def test_of_3000_changes_at_500_a_second_the_last_one_is_shown_and_few_are_told(
         assert panel.seen()["LayoutUpdated"] == 0
 
 
-def test_without_changes_the_loop_sleeps(panel):
+def test_the_last_picture_is_announced_once_more_after_a_while_and_then_no_more(panel, monkeypatch):
+    monkeypatch.setattr(service, "AGAIN", 0.3)
+    with shown(Item("One", None)) as icon:
+        panel.item()
+        icon.icon = picture(GREEN)
+        icon.attention = True
+        panel.wait(lambda: panel.pixel() == GREEN and panel.seen()["NewStatus"])
+        panel.signals.clear()
+        panel.wait(lambda: len(panel.signals) == 2)
+        assert [name for name, _body in panel.signals] == ["NewIcon", "NewAttentionIcon"]
+        panel.settled()
+        panel._serve(0.5)
+        assert panel.signals == []
+
+
+def test_without_changes_the_loop_sleeps(panel, monkeypatch):
+    monkeypatch.setattr(service, "AGAIN", 0.01)
     with shown(Item("One", None)):
         panel.labels()
         panel.settled()

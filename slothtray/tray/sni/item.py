@@ -114,3 +114,8 @@ def signals(before: Shown, now: Shown) -> list[tuple[Any, ...]]:
     if now.title != before.title:
         told += [("NewTitle",), ("NewToolTip",)]
     return told
+
+
+def pictures_again(shown: Shown) -> list[tuple[Any, ...]]:
+    """Return what makes panels ask for the picture once more."""
+    return [("NewIcon",), ("NewAttentionIcon",)] if shown.attention else [("NewIcon",)]

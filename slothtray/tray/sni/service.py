@@ -28,6 +28,9 @@ CONNECT_LIMIT = 2.0
 """Seconds that a bus may take to let us in."""
 PACE = 0.05
 """Seconds between two announcements: more changes than an eye can follow make some panels crash."""
+AGAIN = 1.0
+"""Seconds of quiet after which the last picture is announced once more: GNOME's extension (46) drops one that comes while it
+still decodes another of the same size, which takes it long when the shell is busy, and would keep the wrong one for good."""
 
 
 class Service:
@@ -92,6 +95,7 @@ class Service:
             self._asked = self._stopping = False
             self._told = self.shown
         self._tell_at = float("-inf")
+        self._again_at: float | None = None
 
     def serve(self) -> None:
         """Serve until ``stop``. Raises connection.BusLost."""
@@ -165,13 +169,25 @@ class Service:
 
     def _tell(self) -> float | None:
         """Announce what has changed, when its time has come. Returns the seconds until then; None: there is nothing, or no way."""
-        if self.shown is self._told or self._bus.waiting:
+        if self._bus.waiting:
             return None
         now = time.monotonic()
+        if self.shown is self._told:
+            return self._tell_again(now)
         if now < self._tell_at:
             return self._tell_at - now
         self._tell_at = now + PACE
         self.announce()
+        return None
+
+    def _tell_again(self, now: float) -> float | None:
+        """Announce the picture once more, when its time has come. Returns the seconds until then; None: it has been done."""
+        if self._again_at is not None and now < self._again_at:
+            return self._again_at - now
+        if self._again_at is not None:
+            self._again_at = None
+            for signal in item.pictures_again(self._told):
+                self._emit(ITEM_PATH, ITEM, *signal)
         return None
 
     def opening(self) -> None:
@@ -188,6 +204,8 @@ class Service:
             told, self._told = self._told, self.shown
         for signal in item.signals(told, self._told):
             self._emit(ITEM_PATH, ITEM, *signal)
+        if told.pictures is not self._told.pictures or told.status != self._told.status:
+            self._again_at = time.monotonic() + AGAIN
         old, new = told.menu, self._told.menu
         moved = new.revision != old.revision
         if moved:
