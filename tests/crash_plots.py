@@ -119,13 +119,15 @@ def sweeper_dies(home: Home, points: str) -> None:
 
 
 def no_record_can_be_made(home: Home, points: str) -> None:
-    """The folder of the records is gone, and the app dies before it can say so."""
+    """A file is in the place of the folder of records, and the app dies before it can say so."""
     app = hooked(home, points)
     eventually(app.holds_folder, "the app holds the folder")
     (home.path / "runs").rmdir()
+    (home.path / "runs").touch()
     home.enqueue(JOB)
     may_end(home)
     dead(app)
+    (home.path / "runs").unlink()
     home.start()
 
 

@@ -109,10 +109,10 @@ from slothtray.tray import menu
 from slothtray.tray.app import run_app
 
 class Hand:
-    def __call__(self, click, about_to_show):
+    def __call__(self, click, about_to_show, on_sight):
         self.click, self.over, self.clicked = click, threading.Event(), False
         return self
-    def run(self):
+    def run(self, on_icon):
         print("up", __version__, flush=True)
         self.over.wait()
     def show(self, snapshot, notes):

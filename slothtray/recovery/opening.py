@@ -2,6 +2,7 @@
 
 import logging
 import os
+import time
 
 from slothtray.clock import Clock
 from slothtray.errors import DamagedDatabase, NewerDatabase
@@ -10,10 +11,13 @@ from slothtray.recovery import backup, files, restore, traces
 from slothtray.recovery.restore import Restored
 from slothtray.store import copying, schema
 from slothtray.store.connection import Database
+from slothtray.system import locks
 from slothtray.text import id_ranges
 
 log = logging.getLogger(__name__)
 
+MAKING, A_MOMENT = 10.0, 0.5
+"""Seconds that whoever holds a lock on the new database may take to make it, and that are left to one who is about to."""
 LONGEST = 60
 """Characters of ids that are worth showing in a sentence."""
 
@@ -44,10 +48,27 @@ def make_usable(paths: Paths, clock: Clock) -> str:
 
 
 def _refuse_an_empty_one_with_a_journal(paths: Paths) -> None:
-    """Not even opened: SQLite would remove the journal, which may be all that is left of the queue."""
-    sizes = [os.stat(path).st_size if os.path.exists(path) else 0 for path in (paths.database, f"{paths.database}-journal")]
-    if sizes[0] == 0 and sizes[1] > 0:
-        raise DamagedDatabase(f"the database {paths.database} is empty or gone, though its journal is there")
+    """Not even opened: SQLite would remove the journal, which may be all that is left of the queue.
+
+    The first command of all makes the database so, too, for some milliseconds, under a lock: nobody sets that aside.
+    """
+    begun = time.monotonic()
+    while _is_empty_with_a_journal(paths):
+        waited = time.monotonic() - begun
+        if waited > (MAKING if locks.anyone_holds(paths.database) else A_MOMENT):
+            raise DamagedDatabase(f"the database {paths.database} is empty or gone, though its journal is there")
+        time.sleep(0.02)
+
+
+def _is_empty_with_a_journal(paths: Paths) -> bool:
+    return _size(paths.database) == 0 and _size(f"{paths.database}-journal") > 0
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _read_a_little(database: Database) -> None:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from slothtray.clock import Clock
 from slothtray.config import Watched
-from slothtray.errors import PROGRAM_CHANGED, DatabaseBusy, FolderReplaced, SlothtrayError
+from slothtray.errors import PROGRAM_CHANGED, DamagedDatabase, DatabaseBusy, FolderReplaced, SlothtrayError
 from slothtray.model import Face, Notice, Snapshot
 from slothtray.paths import Paths
 from slothtray.recovery import opening
@@ -100,6 +100,8 @@ class Loop:
             return self._on_busy(error)
         except FolderReplaced:
             raise
+        except DamagedDatabase as error:
+            return self._on_trouble(f"{error.title}; quit slothtray, then `slothtray restore` lists the backups")
         except SlothtrayError as error:
             return self._on_trouble(f"{error.title}; trying again")
         except ImportError:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from disk import Disk, restore
+from platter import Disk, restore
 from recording import Operation, operations, recorder
 
 from slothtray import actions

@@ -1,6 +1,6 @@
 """Power cuts while jobs run: a small campaign that kills the app is recorded, then the power is cut in the recording, at many moments.
 
-After each cut the folder is made as a disk may hold it then (disk.py), and an app is started on it in another boot: its boot id is
+After each cut the folder is made as a disk may hold it then (platter.py), and an app is started on it in another boot: its boot id is
 another one, no process and no lock is left. A repeat must be announced; none may be of a run whose supervisor had ended.
 """
 
@@ -15,8 +15,8 @@ import campaign
 from adds import FATES, keeper
 from audit import Tally, audit
 from campaign import CONFIG, Plan
-from disk import Disk, restore
 from harness import Home
+from platter import Disk, restore
 from private import in_namespace
 from recording import Operation, operations, recorder
 from shapes import SHAPES, shapes_of

@@ -158,6 +158,7 @@ def program_on(desktop, home, backend="sni", variables=None):
     opener.chmod(0o755)
     home.path.mkdir(exist_ok=True)
     (home.path / "config.toml").write_text('ceiling = "off"\ncooldown = 0\n')
+    (home.path / "told").write_text("welcome\n")  # the first start's bubble would lie over the menu
     python, warnings = (str(GI_PYTHON), "default") if backend == "gtk" else (sys.executable, "error")  # PyGObject's own are not ours
     env = {
         **home.environment,

@@ -43,7 +43,7 @@ class Installed:
 
     def __init__(self, desktop):
         self.desktop = desktop
-        desktop.env.update(folders(desktop), GSETTINGS_BACKEND="memory", PYTHONWARNINGS="error")
+        desktop.env.update(folders(desktop.folder), GSETTINGS_BACKEND="memory", PYTHONWARNINGS="error")
         desktop.env["XDG_CONFIG_DIRS"] = str(desktop.folder / "nothing")  # not what the machine itself starts at a login
         self.program = desktop.folder / "möre software" / "slothtray"
         self.program.parent.mkdir()
