@@ -69,7 +69,7 @@ def plant(name: str) -> None:
     """Put a fault into the modules of this process."""
     for where, before, after in FAULTS[name]:
         if where == SUPERVISOR:
-            launcher.Launcher.__init__.__defaults__ = (supervisor_with(before, after),)
+            launcher.Launcher.__init__.__defaults__ = (supervisor_with(before, after), None)
         else:
             mutants.plant(Planting, where, before, after)
 
