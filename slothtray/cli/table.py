@@ -196,7 +196,7 @@ COMMANDS: dict[str, Command] = {
             "[ID…]",
             "*",
             "Without an ID: for all that are unfinished now. A held job ends it with 1 at\n"
-            "once; a pause, or no app to run the queue, is told while it waits.",
+            "once; a pause, a trouble, or no app to run the queue, is told while it waits.",
             ("slothtray wait 12 && echo done", "slothtray wait --timeout 1h"),
             "until jobs are over",
         ),

@@ -5,9 +5,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from disk import PAGE, Disk, Queued
 from harness import PROGRAM, Home, eventually
 from private import in_namespace
+from small_disk import PAGE, Disk, Queued
 
 from slothtray.system import records
 from slothtray.system.launcher import Launcher
@@ -175,6 +175,7 @@ def test_case_11_a_job_that_fills_the_disk_fails_with_that_reason_and_after_a_re
     assert "free some space and try again" in seen["refused"]
     assert NO_SPACE in seen["listed"].splitlines()[0]
     assert f"trouble: {NO_SPACE}" in seen["why"]
+    assert f"nothing goes on: {NO_SPACE}" in seen["waited"]
     assert seen["reason"].endswith("; trying again")
     assert seen["end"] == ["failed", "the disk was full; exit 1"]
     assert seen["kinds"] == ["added", "claimed", "failed"]
@@ -230,6 +231,7 @@ def case_11(place):
     eventually(lambda: NO_SPACE in app.said(), "the app says so")
     added = home.run("add", "true", code=None)
     listed, why, reason = home.run("list").stdout, home.run("why", str(after)).stdout, home.queue()["reason"]
+    waited = home.run("wait", "--timeout", "0.1", str(after), code=124).stderr
     os.unlink(home.paths.log(number))
     home.wait_for(number, "failed")
     home.wait_for(after, "done")
@@ -239,6 +241,7 @@ def case_11(place):
         "refused": added.stderr,
         "listed": listed,
         "why": why,
+        "waited": waited,
         "reason": reason,
         "after": home.run("why").stdout,
         "end": end,

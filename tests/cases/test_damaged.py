@@ -70,7 +70,7 @@ DAMAGES = [garbage_over_the_first_page, truncated, cut_in_its_first_page, emptie
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_an_app_sets_it_aside_restores_the_newest_backup_with_its_jobs_held_and_says_so(used, damage):
+def test_case_13_an_app_sets_it_aside_restores_the_newest_backup_with_its_jobs_held_and_says_so(used, damage):
     damage(database := Path(used.paths.database))
     content = database.read_bytes() if database.exists() else b""
     app = used.start()
@@ -87,7 +87,7 @@ def test_an_app_sets_it_aside_restores_the_newest_backup_with_its_jobs_held_and_
 
 
 @pytest.mark.parametrize("damage", [garbage_over_the_first_page, truncated, emptied, text])
-def test_a_command_says_so_in_one_line_and_changes_nothing(used, damage):
+def test_case_13_a_command_says_so_in_one_line_and_changes_nothing(used, damage):
     damage(database := Path(used.paths.database))
     content = database.read_bytes()
     for words in (["list"], ["add", "true"]):
@@ -133,7 +133,7 @@ def test_the_newest_backup_that_is_whole_is_taken(used):
     assert states(used) == {1: "done", 2: "held", 3: "held"}
 
 
-def test_without_a_backup_a_new_queue_begins_and_says_so_and_gives_no_id_again(home):
+def test_case_13_without_a_backup_a_new_queue_begins_and_says_so_and_gives_no_id_again(home):
     home.enqueue("true")
     home.enqueue("true")
     home.start("--until-empty").wait()
@@ -176,7 +176,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(home):
     assert Path(home.paths.database).read_bytes() == content
 
 
-def test_a_newer_database_is_refused_by_name_with_the_program_that_is_needed_and_not_written_to(used):
+def test_case_13_a_newer_database_is_refused_by_name_with_the_program_that_is_needed_and_not_written_to(used):
     with closing(used.read()) as connection, connection:
         connection.execute("INSERT INTO migrations (version, at, program) VALUES (7, 0, '0.9.2')")
         connection.execute("PRAGMA user_version = 7")

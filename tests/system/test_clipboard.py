@@ -109,7 +109,7 @@ def test_the_types_latin_1_and_plain_text_are_understood(x11):
         assert read() == "café"
 
 
-def test_an_empty_clipboard_is_refused(x11):
+def test_case_24_an_empty_clipboard_is_refused(x11):
     with refused("the clipboard is empty"):
         read()
 
@@ -119,7 +119,7 @@ def test_empty_text_is_refused(x11):
         read()
 
 
-def test_an_image_is_refused_by_its_type(x11):
+def test_case_24_an_image_is_refused_by_its_type(x11):
     with owned_by_xclip(b"\x89PNG\r\n", "image/png"), refused("the clipboard holds no text but image/png"):
         read()
 
@@ -131,7 +131,7 @@ def test_what_a_password_manager_has_copied_is_refused_unread(wayland):
     assert not (wayland / "wl-paste.read").exists()
 
 
-def test_five_megabytes_are_refused_and_one_is_the_limit(x11):
+def test_case_24_five_megabytes_are_refused_and_one_is_the_limit(x11):
     for size in (5_000_000, 1_000_001):
         with owned_by_xclip(b"x" * size), refused("the clipboard holds more than 1 MB"):
             read()
@@ -144,7 +144,7 @@ def test_bytes_that_are_no_utf_8_are_refused(x11):
         read()
 
 
-def test_an_owner_that_never_answers_is_given_up(x11):
+def test_case_24_an_owner_that_never_answers_is_given_up(x11):
     with owned_by_nobody_who_answers(), refused("the program that owns the clipboard does not answer"):
         read()
 

@@ -8,6 +8,7 @@ from slothtray import bell
 from slothtray.cli import render
 from slothtray.cli.columns import fit, width
 from slothtray.cli.parser import Parsed
+from slothtray.cli.said import said_by_app
 from slothtray.cli.streams import tell
 from slothtray.clock import Clock
 from slothtray.durations import parse_ids
@@ -15,6 +16,7 @@ from slothtray.errors import Refused, WaitTimeout
 from slothtray.model import FINISHED, Job, State
 from slothtray.paths import Paths
 from slothtray.store import Queue, person, reading, status
+from slothtray.system import folder
 from slothtray.text import clean
 
 LOOK_EVERY = 0.1
@@ -122,13 +124,17 @@ class Progress:
             return "the queue is paused; `slothtray resume` goes on"
         if not app:
             return "no app is running; it goes on when one is (`slothtray`, or `slothtray run`)"
+        trouble = folder.trouble_of(self._paths)
+        if trouble:
+            return f"nothing goes on: {trouble}"
         told = (f"job {job.id}: {job.reason}" for job in reading.running(self._queue.database) if job.reason)
         return next(told, "")
 
     def _how_far(self, watch: Watch, now: float, *, app: bool) -> str:
         database = self._queue.database
         job = next((job for job in watch.left if job.state is State.RUNNING), watch.left[0])
-        reason = status.status_of(database).reason if app else "no app is running"
+        said = said_by_app(database, self._paths) if app else None
+        reason = said.reason if said is not None else "no app is running"
         what = render.what_of(job, now, reason, reading.usual(database, job))
         return clean(f"{watch.total - len(watch.left)} of {watch.total} over; job {job.id} {job.state} {what}")
 
