@@ -178,7 +178,7 @@ class Service:
             return self._tell_at - now
         self._tell_at = now + PACE
         self.announce()
-        return None
+        return self._tell_again(now)
 
     def _tell_again(self, now: float) -> float | None:
         """Announce the picture once more, when its time has come. Returns the seconds until then; None: it has been done."""
