@@ -21,7 +21,6 @@ DEBIAN_PACKAGES = (
     "xclip",  # owns and reads the X clipboard
     "xsel",  # ... the other one that does
     "xdg-utils",  # xdg-open, which opens a log
-    "imagemagick",  # looks for the icon's colours on the screen
     "dunst",  # a real notification daemon, which tells what it showed
     "trayer",  # a panel that knows only the old XEmbed tray
     "xfce4-panel",  # a panel with the new tray ...
