@@ -33,9 +33,13 @@ class Paths:
 
 
 def find(home: str | None = None) -> Paths:
-    """The folder that ``--home`` or ``SLOTHTRAY_HOME`` names, else the person's own one."""
+    """The folder that ``--home`` or ``SLOTHTRAY_HOME`` names, else the person's own one.
+
+    A ``~`` is the home here too: no shell expands it in ``--home=~/queue``, nor systemd or cron in a variable, and it would become
+    another folder of that name, and another queue, wherever a command is typed.
+    """
     chosen = home or os.environ.get("SLOTHTRAY_HOME")
-    return Paths(chosen) if chosen else _own()
+    return Paths(os.path.expanduser(chosen)) if chosen else _own()
 
 
 def options(paths: Paths) -> list[str]:

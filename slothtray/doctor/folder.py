@@ -44,8 +44,8 @@ def filesystem(facts: Folder) -> Check:
 
 def lock(facts: Folder) -> Check:
     """Locks prove that no job runs twice."""
-    if not facts.exists:
-        return Check("lock", OK, "to be tried when the folder is there")
+    if not (facts.exists and facts.writable):
+        return Check("lock", OK, "to be tried when the folder can be used")
     if facts.lock:
         return Check("lock", PROBLEM, f"flock does not work there: {facts.lock}", "slothtray --home DIR on a local disk")
     return Check("lock", OK, "flock keeps a second holder out")

@@ -17,6 +17,8 @@ def run(parsed: Parsed, paths: Paths) -> int:
     """Do it to all of them; 1 if one was refused."""
     name = parsed.command.name
     ids = [parse_id(parsed.words[0])] if name == "start" else parse_ids(parsed.words)
+    if name == "retry":
+        ids.sort()  # what a job waits for has the lower id: queued again first, it is waited for again
     errors = _cancel(paths, ids) if name == "cancel" else actions.each(paths, ids, CHANGES[name])
     for error in errors:
         tell(str(error))

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from slothtray.cli import settings
 from slothtray.cli.parser import Parsed
+from slothtray.cli.streams import drop
 from slothtray.cli.welcome import welcome
 from slothtray.model import Job
 from slothtray.paths import Paths
@@ -65,6 +66,6 @@ class Said:
         try:
             print(line, file=stream, flush=True)
         except BrokenPipeError:
-            raise
+            drop(stream)  # who read it has enough of it: the queue goes on all the same
         except OSError:
             return  # it may go into a file on a full disk: no reason to stop working

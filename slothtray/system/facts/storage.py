@@ -47,7 +47,7 @@ def folder(path: str) -> Folder:
         kind_of(os.path.realpath(place), mounts()),
         room.f_bavail * room.f_frsize,
         room.f_files == 0 or room.f_favail > 0,
-        lock_trouble(place) if is_folder and place == path else "",
+        lock_trouble(place) if is_folder and place == path and os.access(place, os.R_OK) else "",
     )
 
 

@@ -1,0 +1,48 @@
+"""What nobody does on purpose: a reader that leaves the runner alone, jobs named last first, a home that no shell expanded."""
+
+import json
+import subprocess
+from pathlib import Path
+
+from harness import OBEDIENT, PROGRAM
+
+from slothtray.model import NEVER
+
+BESIDE_HEAD = '"$@" 2>said | head -n 1 >/dev/null; echo ${PIPESTATUS[0]}'
+
+
+def test_a_runner_whose_reader_has_enough_works_on_and_tells_how_it_ended(home):
+    numbers = [home.enqueue(command) for command in ("true", "true", "exit 7")]
+    words = [*PROGRAM, "run", "--until-empty", "--ceiling", "off", "--cooldown", "1s"]
+    done = subprocess.run(
+        ["bash", "-c", BESIDE_HEAD, "bash", *words], env=home.environment, cwd=home.work, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert [home.row(number) for number in numbers] == ["done", "done", "failed"]
+    assert (done.stdout, home.wrote("said")) == ("1\n", "")
+    assert "Traceback" not in Path(home.paths.app_log).read_text()
+
+
+def test_jobs_that_are_retried_together_wait_for_each_other_again_in_whatever_order_they_are_named(idle):
+    first = idle.enqueue("true")
+    second = idle.add("--after", str(first), "true")
+    idle.run("cancel", str(first))
+    idle.run("retry", str(second), str(first))
+    assert [idle.row(number, "not_before") for number in (first, second)] == [0, NEVER]
+
+
+def test_a_tilde_that_no_shell_has_expanded_is_the_home(home, tmp_path):
+    environment = {**home.environment, "HOME": str(tmp_path / "me")}
+    home.run("--home=~/queue", "add", "true", env=environment)
+    home.run("list", env={**environment, "SLOTHTRAY_HOME": "~/other"})
+    assert sorted(path.name for path in (tmp_path / "me").iterdir()) == ["other", "queue"]
+    assert list(home.work.iterdir()) == []
+
+
+def test_a_folder_that_nobody_may_look_into_is_a_problem_that_doctor_mends(home):
+    home.path.mkdir(mode=0)
+    words = [*OBEDIENT, *PROGRAM, "doctor", "--json"]
+    done = subprocess.run(words, env=home.environment, capture_output=True, text=True, timeout=60, check=False)
+    home.path.chmod(0o700)
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert (done.returncode, checks["folder"]["status"]) == (1, "problem")
+    assert checks["folder"]["fix"] == f"chmod 700 {home.path}"
