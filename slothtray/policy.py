@@ -3,6 +3,8 @@
 Pure: no clock, no file, no process is touched here. All times come in as arguments.
 """
 
+import errno
+import os
 import time
 from collections.abc import Sequence
 from enum import Enum
@@ -110,6 +112,14 @@ def unkillable_words(pids: Sequence[int]) -> str:
     return f"cannot kill pid {pids_words(pids)}" if pids else ""
 
 
+NO_ROOM = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
+
+
+def lacked_room_for_log(result: Result) -> bool:
+    """Whether nothing of the job ran for want of space on the disk, as when the run record can't be made: no fault of the job's."""
+    return result.why == "exec" and result.error.startswith("log ") and result.error.endswith(NO_ROOM)
+
+
 def after_result(job: Job, result: Result, now: float, attempts: int, cap: float) -> Change:
     """The change that an ``X`` line asks for. ``attempts`` and ``cap`` (s) are the limits in force; ``now`` is wall time."""
     words = outcome_words(result)
@@ -127,6 +137,8 @@ def after_result(job: Job, result: Result, now: float, attempts: int, cap: float
         return Change(State.CANCELLED, "cancelled", words, columns)
     if result.why == "interrupted":
         return after_interruption(job, words, now)
+    if lacked_room_for_log(result):
+        return after_no_start(job, words, now, cap)
     hopeless = result.why == "exec" or result.code in CANNOT_EXEC
     return after_failure(job, words, now, columns, 1 if hopeless else attempts, cap)
 

@@ -86,6 +86,7 @@ WORK = {
     "cancel": lambda database: person.cancel(database, due(database).id, NOW),
     "retry": lambda database: person.retry(database, 10, NOW),
     "events": lambda database: reading.events(database, 10),
+    "sleeps": lambda database: reading.sleeps(database, due(database)),
     "usual": lambda database: reading.usual(database, due(database)),
     "held": lambda database: reading.held(database, 10),
     "first delayed": reading.first_delayed,

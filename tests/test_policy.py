@@ -105,6 +105,10 @@ def test_an_end_is_told_in_these_words(end, words):
         (result(code=126), 9, State.FAILED, "failed"),
         (result(code=127), 9, State.FAILED, "failed"),
         (result("exec", None, error="x"), 9, State.FAILED, "failed"),
+        (result("exec", None, error="log /l/1.log: Permission denied"), 9, State.FAILED, "failed"),
+        (result("exec", None, error="folder /: No space left on device"), 9, State.FAILED, "failed"),
+        (result("exec", None, error="log /l/1.log: No space left on device"), 1, State.PENDING, "unstarted"),
+        (result("exec", None, error="log /l/1.log: Disk quota exceeded"), 1, State.PENDING, "unstarted"),
         (result("timeout", None, 15), 1, State.FAILED, "failed"),
         (result("timeout", None, 15), 2, State.PENDING, "retry"),
         (result("timeout", 0), 1, State.FAILED, "failed"),  # a job that ended well only because it was told to end

@@ -100,6 +100,27 @@ def test_a_sleep_is_in_the_history_of_the_job_that_was_running_and_costs_it_noth
     assert asleep.history(before) == []
 
 
+def test_a_sleep_in_which_nothing_ran_is_shown_with_what_waited_then_and_once_with_what_ran(asleep):
+    before = asleep.queue.add("true")
+    asleep.over(before)
+    waiting, running = asleep.queue.add("true", delay=90 * 86400), asleep.begin()
+    for hours in range(12, 0, -1):
+        asleep.clock.suspend(hours * 3600)
+        asleep.runner.step()
+        asleep.clock.advance(60)
+    let_go(asleep.work / "go")
+    asleep.over(running)
+    asleep.clock.suspend(1800)
+    asleep.runner.step()
+    home = Home(Path(asleep.paths.home))
+    shown = {job.id: home.events(job.id) for job in (before, waiting, running)}
+    assert shown[before.id] == ["added", "claimed", "done"]
+    assert shown[waiting.id] == ["added", *["slept"] * 10]  # the last ones
+    assert shown[running.id] == ["added", "claimed", *["slept"] * 12, "done"]
+    lines = [line.partition("  ")[2] for line in home.run("show", str(waiting.id)).stdout.splitlines()[-2:]]
+    assert lines == ["slept  1 h", "slept  30 min"]
+
+
 JUMP = 7 * 3600 + 12 * 60 + 30
 """Seconds."""
 

@@ -9,21 +9,17 @@ from slothtray.system import records
 
 def why_not(paths: Paths) -> str:
     """Try to make a record and a log, so that no job has to be claimed to find out; "" when they can be made."""
-    return _why_no_record(paths) or _why_no_log(paths)
-
-
-def _why_no_record(paths: Paths) -> str:
     probe = f"probe-{os.getpid()}"
     try:
         os.makedirs(paths.runs, 0o700, exist_ok=True)  # removed by hand: a fresh one will do
         with ExitStack() as undo:
-            # Both at once, as an attempt needs them: with the last free inode gone to the record there is none for its .err.
+            # All at once, as an attempt needs them: with the last free inode, or page, gone to the record there is none for others.
             for make, path in ((records.create, paths.run_record(probe)), (records.open_stderr, paths.run_stderr(probe))):
                 undo.callback(os.close, make(path))
                 undo.callback(os.unlink, path)
+            return _why_no_log(paths)
     except OSError as error:
         return words(paths, error)
-    return ""
 
 
 def words(paths: Paths, error: OSError) -> str:
@@ -36,8 +32,11 @@ def _why_no_log(paths: Paths) -> str:
     try:
         if not os.path.lexists(paths.logs):
             os.mkdir(paths.logs, 0o700)
-        os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-        os.unlink(probe)
+        with ExitStack() as undo:
+            log = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            undo.callback(os.unlink, probe)
+            undo.callback(os.close, log)
+            os.write(log, b"\n")  # on a full disk a file can be made, and nothing be written to it
     except OSError as error:
         return f"no log can be made in {paths.logs}: {error.strerror or error}"
     return ""

@@ -120,6 +120,21 @@ def events(database: Database, job: int) -> list[Event]:
     ]
 
 
+SLEEPS_TOLD = 10
+
+
+def sleeps(database: Database, job: Job) -> list[Event]:
+    """When the machine slept while a job was in the queue, as the queue's history tells it, oldest first; of many the last ones."""
+    own = [event.id for event in events(database, job.id)]
+    sql = (
+        "SELECT id, job, at, kind, detail FROM events AS slept WHERE job IS NULL AND kind = 'slept' AND id BETWEEN ? AND ?"
+        " AND NOT EXISTS (SELECT 1 FROM events WHERE job = ? AND at = slept.at AND kind = 'slept') ORDER BY id DESC LIMIT ?"
+    )
+    # By their order, not by their times: a clock may have been set in between.
+    since, until = min(own, default=0), max(own, default=0) if job.state in FINISHED else 1 << 62
+    return [to_event(row) for row in reversed(database.rows(sql, (since, until, job.id, SLEEPS_TOLD)))]
+
+
 def last_id(database: Database) -> int:
     """The highest job id there has been; 0 on a fresh queue."""
     row = database.row("SELECT max(id) AS id FROM jobs")

@@ -9,7 +9,9 @@ from harness import PROGRAM, Home, eventually
 from private import in_namespace
 from small_disk import PAGE, Disk, Queued
 
-from slothtray.system import records
+from slothtray.paths import Paths
+from slothtray.runner import storage
+from slothtray.system import folder, records
 from slothtray.system.launcher import Launcher
 
 FREE = range(17)
@@ -83,6 +85,56 @@ def test_full_from_before_the_supervisors_first_word_to_its_last_the_result_is_k
     assert seen["stopped"] == "running"
     assert seen["kinds"] == ["added", "claimed", "done"]
     assert (seen["starts"], seen["attempts"]) == ({"1": 1}, 1)
+
+
+def test_a_retry_that_finds_no_room_for_its_logs_line_has_not_begun_and_waits_for_room(tmp_path):
+    seen = in_namespace(full_at_the_second_header, str(tmp_path))
+    assert seen["kinds"] == ["added", "claimed", "retry", "claimed", "unstarted", "claimed", "done"]
+    assert seen["detail"].startswith("could not start: log ")
+    assert seen["detail"].endswith("No space left on device")
+    assert (seen["starts"], seen["counts"]) == ({"1": 2}, [2, 1])
+
+
+def full_at_the_second_header(place):
+    """The first attempt fills its log to the page, so that the line between the two needs another one."""
+    disk = Disk(Path(place, "disk"))
+    queued = Queued(Path(place), disk, "queue")
+    launcher = queued.runner._launcher = Filling(disk, "")
+    number = queued.add("head -c 4096 /dev/zero; [ $SLOTHTRAY_ATTEMPT = 2 ]", max_attempts=2)
+    queued.look(lambda: queued.queue.get(number).failures == 1)
+    queued.clock.advance(2)
+    launcher._step = "S"
+    queued.look(lambda: queued.queue.get(number).attempts == 2)
+    run = queued.queue.get(number).run
+    queued.look(lambda: "X" in lines_of(queued.paths.run_record(run)))
+    disk.make_room()
+    queued.look(lambda: queued.kinds(number)[-1] == "unstarted")
+    detail = queued.queue.events(number)[-1].detail
+    queued.clock.advance(2)
+    queued.look(lambda: queued.state(number) == "done")
+    job = queued.queue.get(number)
+    seen = {"detail": detail, "kinds": queued.kinds(number), "starts": queued.starts(), "counts": [job.attempts, job.failures]}
+    queued.close()
+    return seen
+
+
+def test_the_gate_opens_where_there_is_room_for_record_and_log_at_once(tmp_path):
+    nothing, record, both = in_namespace(why_not_with_few_pages, str(tmp_path))
+    assert nothing.startswith("no run record can be made in ")
+    assert record.startswith("no log can be made in ")
+    assert both == ""
+
+
+def why_not_with_few_pages(place):
+    disk, seen = Disk(Path(place, "disk")), []
+    paths = Paths(str(disk.path / "queue"))
+    folder.prepare(paths)
+    for left in range(3):
+        disk.fill(left)
+        seen.append(storage.why_not(paths))
+        disk.make_room()
+    assert os.listdir(paths.runs) == os.listdir(paths.logs) == []
+    return seen
 
 
 def full_at(place, step):

@@ -212,6 +212,31 @@ def test_a_cancel_that_comes_while_systemd_is_asked_is_carried_out(moved, sessio
         runner.close()
 
 
+PATIENT_APP = """
+from slothtray.__main__ import main
+from slothtray.system import scope
+scope.managed = lambda *_: True
+scope.Scopes.__init__.__defaults__ = (scope.own_cgroups, 60.0)
+main()
+"""
+
+
+def test_a_quit_while_systemd_is_silent_leaves_the_attempt_unstarted_and_the_next_app_runs_it(home, session_bus):
+    number = home.add('echo "$SLOTHTRAY_ATTEMPT" >> attempts')
+    environment = {**home.environment, "DBUS_SESSION_BUS_ADDRESS": session_bus.address}
+    words = [sys.executable, "-c", PATIENT_APP, "run", "--ceiling", "off"]
+    with Manager(session_bus, None) as manager, session.started(words, env=environment) as app:
+        eventually(lambda: manager.asked, "systemd is asked")
+        app.terminate()
+        assert app.wait(20) == 0  # no part of it waits for systemd's answer
+        eventually(lambda: not home.processes(), "the supervisor has ended")
+    assert (home.row(number), home.wrote("attempts")) == ("running", "")
+    home.start()
+    assert home.wait_for(number, "done", "failed", "held") == "done"
+    assert home.kinds(number) == ["added", "claimed", "unstarted", "claimed", "done"]
+    assert home.wrote("attempts") == "1\n"
+
+
 def test_a_bus_that_is_stuck_costs_the_job_no_more_than_that(moved, session_bus):
     moved.scopes._patience = 0.4
     session_bus.process.send_signal(signal.SIGSTOP)

@@ -131,7 +131,8 @@ def _rows(queue: Queue, jobs: list[Job], said: status.Status | None, now: float)
 
 def _show(parsed: Parsed, paths: Paths, queue: Queue) -> int:
     job = person.find(queue.database, parse_id(parsed.words[0]))
-    events = queue.events(job.id)
+    # What it slept through while it waited is written once, for the whole queue.
+    events = sorted([*queue.events(job.id), *reading.sleeps(queue.database, job)], key=lambda event: event.id)
     actions.look_at(paths, queue, job)
     now = Clock().wall()
     if parsed.flag("json"):
