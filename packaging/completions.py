@@ -90,6 +90,7 @@ def whole() -> argparse.ArgumentParser:
     root = argparse.ArgumentParser("slothtray", description="A job queue in your desktop's tray.")
     home = root.add_argument("--home", metavar="DIR", help="use the queue in this folder")
     complete(home, shtab.DIRECTORY)
+    root.add_argument("--notify", action="store_true", help="tell in a notification, too, what came of it")
     root.add_argument("--version", action="store_true", help="print the version")
     commands = root.add_subparsers()
     for command in COMMANDS.values():

@@ -16,7 +16,7 @@ from slothtray.cli.table import ALIASES, COMMANDS
 TARGET = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "assets", "slothtray.1")
 
 SYNOPSIS = (
-    r"\fBslothtray\fR [\fB\-\-home\fR \fIDIR\fR] [\fICOMMAND\fR [\fIOPTIONS\fR] [\fIWORDS\fR]]",
+    r"\fBslothtray\fR [\fB\-\-home\fR \fIDIR\fR] [\fB\-\-notify\fR] [\fICOMMAND\fR [\fIOPTIONS\fR] [\fIWORDS\fR]]",
     r"\fBslothtray\fR \fB\-\-version\fR | \fB\-\-help\fR | \fICOMMAND\fR \fB\-\-help\fR",
 )
 DESCRIPTION = """\
@@ -28,6 +28,10 @@ run that was cut short is repeated and the repeat is told.
 
 Without a command it is the tray application. All other commands work whether that runs or not. Durations are written as
 90, 90s, 5m, 2h or 1d; several ids as 12-15.
+"""
+NOTIFY = """\
+Tell in a notification, too, what came of the command: for launchers and key bindings, where nobody reads what is printed. It comes
+before the command, as in `slothtray --notify add --clipboard`. What is printed, and the exit code, stay as they are.
 """
 EXIT_STATUS = {
     "0": "All is fine.",
@@ -65,6 +69,7 @@ def manual() -> str:
         *between(map(text, DESCRIPTION.strip().split("\n\n")), ".PP"),
         ".SH OPTIONS",
         *tagged(r"\fB\-\-home\fR \fIDIR\fR", "Use the queue in this folder, with the settings in it."),
+        *tagged(r"\fB\-\-notify\fR", NOTIFY),
         *tagged(r"\fB\-\-version\fR", "Print the version."),
         *tagged(r"\fB\-h\fR, \fB\-\-help\fR", "Show all commands, or all about one."),
         ".SH COMMANDS",

@@ -86,6 +86,11 @@ def notice_of(news: News) -> Notice:
     return Notice(news.job, f"{title}: {clean(news.name, NAME)}", "\n".join(body), urgent=urgent, offers=offers)
 
 
+def queued(job: int, command: str) -> str:
+    """One line about a job that was added: nobody has read its id, and of a long command nobody has seen all."""
+    return f"job {job}: {clean(command, NAME)}"
+
+
 def is_quiet(hours: tuple[str, str] | None, wall: float) -> bool:
     """Whether a moment (wall time) lies in these daily hours of local time, such as ("22:00", "07:00")."""
     if hours is None:

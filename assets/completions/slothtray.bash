@@ -28,7 +28,7 @@ _shtab_slothtray_config_option_strings=(--json -h --help)
 _shtab_slothtray_autostart_option_strings=(--headless --json -h --help)
 _shtab_slothtray_doctor_option_strings=(--notify --json -h --help)
 _shtab_slothtray_completion_option_strings=(-h --help)
-_shtab_slothtray_option_strings=(-h --help --home --version)
+_shtab_slothtray_option_strings=(-h --help --home --notify --version)
 
 _shtab_slothtray_add_pos_0_COMPGEN=_slothtray_command_or_file
 _shtab_slothtray_add___after_COMPGEN=_slothtray_ids
@@ -130,6 +130,7 @@ _shtab_slothtray_completion___help_nargs=0
 _shtab_slothtray_pos_0_nargs=A...
 _shtab_slothtray__h_nargs=0
 _shtab_slothtray___help_nargs=0
+_shtab_slothtray___notify_nargs=0
 _shtab_slothtray___version_nargs=0
 
 

@@ -65,6 +65,7 @@ complete -c slothtray -f
 
 complete -c slothtray -n _shtab_slothtray_using -s h -l help -d 'show this help message and exit'
 complete -c slothtray -n _shtab_slothtray_using -l home -xka "(__fish_complete_directories)" -d 'use the queue in this folder'
+complete -c slothtray -n _shtab_slothtray_using -l notify -d 'tell in a notification, too, what came of it'
 complete -c slothtray -n _shtab_slothtray_using -l version -d 'print the version'
 complete -c slothtray -n '_shtab_slothtray_using; and test $_shtab_slothtray_npos -eq 0' -a add -d 'queue a command'
 complete -c slothtray -n '_shtab_slothtray_using add' -s p -l priority -x -d '-20 to 19, higher runs first (0)'

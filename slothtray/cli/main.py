@@ -22,6 +22,13 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     """Run one command line; its exit code (DESIGN 12)."""
     args = list(sys.argv[1:] if argv is None else argv)
     streams.prepare()
+    code = _carry_out(args)
+    if streams.outcome is not None and code != INTERRUPTED:
+        _announce(code)
+    return code
+
+
+def _carry_out(args: list[str]) -> int:
     try:
         code = _dispatch(args)
         sys.stdout.flush()
@@ -41,6 +48,8 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 def _report(error: SlothtrayError, args: list[str]) -> int:
     from slothtray.cli.complain import report
 
+    if streams.outcome is not None:
+        streams.outcome.error = error
     for as_json in (_wants_json(args), False):
         try:
             return report(error, as_json=as_json)
@@ -56,6 +65,17 @@ def _report_os_error(error: OSError, args: list[str]) -> int:
         return _report(StorageError(f"{error.filename}: {why}"), args)
     streams.drop(sys.stdout)
     return _report(StorageError(f"the output: {why}"), [])
+
+
+def _announce(code: int) -> None:
+    """Show what came of it (`--notify`). That it can't be shown is said, and changes nothing."""
+    from slothtray.cli.announce import announce
+
+    assert streams.outcome is not None
+    outcome, streams.outcome = streams.outcome, None
+    problem = announce(outcome, code)
+    if problem:
+        streams.tell(f"no notification was shown: {problem}")
 
 
 def _wants_json(args: list[str]) -> bool:
@@ -74,12 +94,23 @@ def _dispatch(args: list[str]) -> int:
         if word == "--version":
             print(f"slothtray {slothtray.__version__}")
             return 0
-        home, used = _home(word, args[1:])
+        if word == "--notify":
+            used = _listen()
+        else:
+            home, used = _home(word, args[1:])
         del args[:used]
     if args[:1] == ["help"]:
         # The word that people try first, whatever they come from.
         return _run(find(args[1]), ["--help"], home) if len(args) > 1 else _overview()
     return _run(find(args[0]) if args else APP, args[1:], home)
+
+
+def _listen() -> int:
+    """Keep what comes of the command, for a notification; how many words of the command line that took."""
+    from slothtray.cli.announce import Outcome
+
+    streams.outcome = Outcome()
+    return 1
 
 
 def _home(word: str, rest: list[str]) -> tuple[str, int]:
@@ -101,6 +132,9 @@ def _run(command: Command, words: list[str], home: str | None) -> int:
     except SystemExit:
         return 0  # help was printed; it is flushed, or meets a closed pipe, like all output
     place = paths.find(home)
+    if streams.outcome is not None and command is not APP:
+        told = [command.name, *words]
+        streams.outcome.begin(told, for_programs=_wants_json(told))
     try:
         return _call(command, parsed, place)
     except (SlothtrayError, OSError):

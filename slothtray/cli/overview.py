@@ -12,7 +12,7 @@ def overview() -> str:
     half = (len(cells) + 1) // 2
     pairs = zip(cells[:half], [*cells[half:], ""], strict=False)
     lines = [
-        "usage: slothtray [--home DIR] [COMMAND]",
+        "usage: slothtray [--home DIR] [--notify] [COMMAND]",
         "",
         "A job queue that outlives closed lids, crashes and reboots. It runs one job at a",
         "time, when the machine can afford it. Without a command: the tray application.",
@@ -20,6 +20,7 @@ def overview() -> str:
         *((left.ljust(LEFT) + right).rstrip() for left, right in pairs),
         "",
         "  --home DIR   use the queue in this folder (or set SLOTHTRAY_HOME)",
+        "  --notify     tell in a notification, too, what came of it: for key bindings",
         "  --version    print the version",
         "",
         'examples:  slothtray add "make -j4"      slothtray list      slothtray log -f 1',

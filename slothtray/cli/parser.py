@@ -115,6 +115,7 @@ WIDTH = 80
 """Columns that help is made for, whatever the terminal has: longer lines are harder to read, and a narrower one is rare."""
 
 LARGEST = 10**15
+BEFORE_COMMAND = {"--home": "--home DIR", "--notify": "--notify"}
 
 JSON = Option(("--json",), "print JSON for programs")
 PRIORITY = Option(("-p", "--priority"), "-20 to 19, higher runs first (0)", "N", whole_number)
@@ -223,6 +224,8 @@ def _no_option(command: Command, word: str) -> Usage:
     known = [name for option in command.options for name in option.names]
     near = difflib.get_close_matches(name, known, n=1) or [one for one in known if len(name) > 3 and one.startswith(name)]
     hint = f"did you mean {near[0]}?" if near else f"see `slothtray {command.name} --help`"
+    if name in BEFORE_COMMAND:
+        hint = f"it comes before the command: `slothtray {BEFORE_COMMAND[name]} {command.name}`"
     return Usage(f"`slothtray {command.name}` has no option {name}", hint)
 
 

@@ -8,6 +8,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from slothtray.cli.announce import Outcome
+
+outcome: "Outcome | None" = None
+"""With `--notify`: what is to be told of the command at its end."""
+
 
 def prepare() -> None:
     """Open what is closed, so that no file of ours becomes "standard output", and let nothing fail for its encoding."""
@@ -37,6 +42,8 @@ def tell(words: str) -> None:
         from slothtray.text import clean
 
         words = clean(words)
+    if outcome is not None:
+        outcome.tell(words)
     try:
         print(f"slothtray: {words}", file=sys.stderr)
     except OSError:

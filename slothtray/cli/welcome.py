@@ -3,6 +3,7 @@
 import os
 import sys
 
+from slothtray.cli import streams
 from slothtray.cli.streams import tell
 from slothtray.errors import StorageError
 from slothtray.model import Notice
@@ -53,13 +54,14 @@ def without_desktop() -> None:
 
 def already_running(paths: Paths) -> None:
     """Tell a person who has clicked on a launcher, where nobody reads what is printed, that an app runs already."""
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and streams.outcome is None:
         return
-    from slothtray.system import notify
+    streams.outcome = None  # this tells more than the refusal itself would
+    from slothtray.cli.announce import show
     from slothtray.system.ports import NotifyFailed
 
     try:
-        notify.system_notifier(passing=True).notify(running_notice(paths))
+        show(running_notice(paths))
     except NotifyFailed:
         return  # what is printed, and the exit code, say it
 

@@ -65,10 +65,11 @@ def test_the_launchers_actions_are_commands_that_exist():
     actions = launcher["Desktop Entry"]["Actions"].rstrip(";").split(";")
     assert {f"Desktop Action {name}" for name in actions} == set(launcher.sections()) - {"Desktop Entry"}
     for name in actions:
-        program, *words = shlex.split(launcher[f"Desktop Action {name}"]["Exec"])
-        assert program == "slothtray"
+        program, notify, *words = shlex.split(launcher[f"Desktop Action {name}"]["Exec"])
+        assert (program, notify) == ("slothtray", "--notify")
         assert parse(find(words[0]), words[1:])
-    assert launcher["Desktop Entry"]["Exec"] == launcher["Desktop Entry"]["TryExec"] == "slothtray"
+    assert launcher["Desktop Entry"]["TryExec"] == "slothtray"
+    assert launcher["Desktop Entry"]["Exec"] == "slothtray --notify"
 
 
 def test_the_metainfo_is_valid_and_tells_the_newest_version():

@@ -4,6 +4,7 @@ import os
 import sys
 
 from slothtray import actions, environment
+from slothtray.cli import streams
 from slothtray.cli.parser import Parsed
 from slothtray.cli.streams import NO_APP, tell
 from slothtray.errors import Usage
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 def run(parsed: Parsed, paths: Paths) -> int:
     """Queue the command, or each line of standard input; print the ids alone on stdout, one a line."""
-    added = actions.add(paths, _jobs(parsed, paths))
+    jobs = _jobs(parsed, paths)
+    added = actions.add(paths, jobs)
+    if streams.outcome is not None:
+        streams.outcome.instead = _queued(added, jobs)
     if parsed.flag("json"):
         from slothtray.cli.commands.show import print_added
 
@@ -164,6 +168,16 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+def _queued(added: actions.Added, jobs: list[NewJob]) -> str:
+    """What a notification says of it, as the tray's own does; "" when it was there before."""
+    from slothtray.notices import queued
+
+    if added.namesakes:
+        return ""
+    title = "Queued" if len(jobs) == 1 else f"Queued {len(jobs)} jobs"
+    return "\n".join([title, *(queued(number, job.command) for number, job in zip(added.ids, jobs, strict=True))])
 
 
 def _say(added: actions.Added) -> None:

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from slothtray import actions, assets, private
+from slothtray import actions, assets, notices, private
 from slothtray.cli import settings, streams
 from slothtray.cli.parser import Parsed
 from slothtray.cli.welcome import already_running, welcome, without_desktop
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from slothtray.model import Notice, Snapshot
 
-PREVIEW = 60
 CHANGES = {"start": person.start, "hold": person.hold, "release": person.release, "retry": person.retry}
 
 
@@ -87,7 +86,7 @@ def add(paths: Paths, text: str) -> str:
     """Queue what was copied; one line that says so."""
     keep, _ = actions.kept_by_config(paths)
     added = actions.add(paths, [actions.clipboard_job(text, os.environ, keep)])
-    return f"job {added.ids[0]}: {clean(text, PREVIEW)}"
+    return notices.queued(added.ids[0], text)
 
 
 def open_log(paths: Paths, job: int | None, on_failure: "Callable[[str], None]") -> None:

@@ -4,8 +4,11 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 
 from slothtray import actions, bell, private
+from slothtray.cli import streams
 from slothtray.cli.folding import folded
 from slothtray.cli.parser import Parsed
 from slothtray.cli.render import PLAIN, wants_colour
@@ -16,6 +19,7 @@ from slothtray.model import FINISHED, Job, State
 from slothtray.paths import Paths
 from slothtray.store import Queue, person
 from slothtray.system import logcap, opener, tail
+from slothtray.system.ports import OpenFailed
 from slothtray.terminal import TerminalFilter
 
 LOOK_EVERY = 0.1
@@ -78,12 +82,22 @@ def _must_exist(paths: Paths, job: Job) -> None:
 
 def _print_or_open(parsed: Parsed, path: str, lines: int | None) -> None:
     if parsed.flag("open"):
-        opener.system_opener().open(path)
+        _open(path)
     else:
         fold = sys.stdout.isatty()
         place = 0 if lines is None else tail.place_of_last(path, lines, folded=fold)
         pieces = (data for _, data in logcap.read(path, place))
         _print(folded(pieces) if fold else pieces)
+
+
+def _open(path: str) -> None:
+    """Have the desktop show it. Whether that goes wrong is waited for only where it will be told: the prompt is to come back."""
+    refused: SimpleQueue[str] = SimpleQueue()
+    opener.system_opener(refused.put).open(path)
+    if streams.outcome is None:
+        return
+    with suppress(Empty):
+        raise OpenFailed(refused.get(timeout=opener.SOON))
 
 
 def _followed(queue: Queue, paths: Paths, number: int, lines: int | None) -> Iterator[bytes]:
