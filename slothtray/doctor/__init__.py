@@ -49,7 +49,7 @@ class _Asked:
         self.paths = paths
         self.install = partial(distribution.install, text=distribution.os_release())
         self.screen = _once(desktop_facts.screen)
-        self.seen = _once(lambda: _glance(display=self.screen().answers))
+        self.seen = _once(_glance)
         self.folder = _once(lambda: storage.folder(paths.home))
         self.health = _once(lambda: store_health.examine(paths.database, QUICK_CHECK))
         self.reading = _once(lambda: load(paths.config, defaults(default_ceiling())))
@@ -143,9 +143,9 @@ def _trial() -> list[Examination]:
     return [Examination("notification", send, 6.0)]
 
 
-def _glance(*, display: bool) -> search.Seen | None:
+def _glance() -> search.Seen | None:
     try:
-        return search.Search().glance(display=display)
+        return search.Search().glance()
     except search.NothingToWaitFor:
         return None
 

@@ -138,6 +138,17 @@ class Display:
         return _Attempt(self._family, self._address)
 
 
+def display_answers() -> bool:
+    """Whether anybody listens at the display that the environment names; a second at most.
+
+    To be asked before Xlib is: where nobody listens it leaves two sockets open, for Python to complain of.
+    """
+    display = Display.of_environment()
+    if display is not None:
+        display.forget_server()
+    return display is not None
+
+
 def _addresses() -> list[tuple[int, Address]]:
     """Where the display that the environment names may listen, as (family, address)."""
     wayland, x11 = os.environ.get("WAYLAND_DISPLAY"), os.environ.get("DISPLAY", "")
@@ -145,12 +156,16 @@ def _addresses() -> list[tuple[int, Address]]:
         return [(socket.AF_UNIX, os.path.join(os.environ.get("XDG_RUNTIME_DIR", ""), wayland))]
     host, colon, number = x11.rpartition(":")
     number = number.partition(".")[0]
-    if not colon or not number.isdigit():
+    if not (colon and number.isascii() and number.isdigit()):
         return []
-    if host not in ("", "unix"):
-        return [(socket.AF_INET, (host, 6000 + int(number)))]
+    protocol, _, host = host.rpartition("/")
+    port = 6000 + int(number)
+    by_tcp: list[tuple[int, Address]] = [(socket.AF_INET, (host or "127.0.0.1", port))] if port < 1 << 16 else []
+    if protocol != "unix" and host not in ("", "unix"):
+        return by_tcp
     path = f"/tmp/.X11-unix/X{number}"  # noqa: S108 - X's own place
-    return [(socket.AF_UNIX, "\0" + path), (socket.AF_UNIX, path)]
+    # As X's own libraries do: a server in a container or beside WSL may listen on TCP alone.
+    return [(socket.AF_UNIX, "\0" + path), (socket.AF_UNIX, path), *([] if protocol or host else by_tcp)]
 
 
 class _Attempt:

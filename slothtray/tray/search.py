@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from slothtray.system.bus import Bus, BusUnavailable, Call, CallFailed
 from slothtray.system.facts import distribution
+from slothtray.system.sessionend import display_answers
 
 _log = logging.getLogger(__name__)
 
@@ -115,10 +116,10 @@ class Search:
                 for source in self._sources:
                     source.close()
 
-    def glance(self, *, display: bool) -> Seen:
-        """Return what there is at this moment, without waiting. ``display``: whether one answers. Raises NothingToWaitFor."""
+    def glance(self) -> Seen:
+        """Return what there is at this moment, without waiting. Raises NothingToWaitFor."""
         try:
-            for source in (_Watcher, _XTray) if display and not os.environ.get("WAYLAND_DISPLAY") else (_Watcher,):
+            for source in (_Watcher, _XTray) if not os.environ.get("WAYLAND_DISPLAY") else (_Watcher,):
                 self._open(source)
             return self._look()
         finally:
@@ -244,6 +245,9 @@ class _XTray:
     """The X server, on which a tray owns a selection, and says so to the root window when it comes."""
 
     def __init__(self) -> None:
+        if not display_answers():
+            name = os.environ.get("DISPLAY")
+            raise ConnectionError(f"no X server answers at {name}" if name else "DISPLAY is not set")
         from Xlib import X, display
 
         self._none = X.NONE

@@ -267,3 +267,24 @@ def test_a_system_bus_that_goes_away_is_no_sign_of_anything(desktop, logind):
     desktop.lose_bus()
     desktop.lose_display()
     assert desktop.wait() == ["the end of the desktop"]
+
+
+@pytest.mark.parametrize(
+    ("display", "places"),
+    [
+        (":3.0", ["\0/tmp/.X11-unix/X3", "/tmp/.X11-unix/X3", ("127.0.0.1", 6003)]),
+        ("unix:3", ["\0/tmp/.X11-unix/X3", "/tmp/.X11-unix/X3"]),
+        ("unix/host:3", ["\0/tmp/.X11-unix/X3", "/tmp/.X11-unix/X3"]),
+        ("localhost:10.0", [("localhost", 6010)]),
+        ("tcp/far:1", [("far", 6001)]),
+        (":65000", ["\0/tmp/.X11-unix/X65000", "/tmp/.X11-unix/X65000"]),
+        ("far:65000", []),
+        (":²", []),
+        ("nonsense", []),
+        ("", []),
+    ],
+)
+def test_a_display_is_looked_for_where_xs_own_libraries_would(monkeypatch, display, places):
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", display)
+    assert [address for _, address in sessionend._addresses()] == places

@@ -1,5 +1,6 @@
 """Which tray is chosen, with real ones and stand-ins, and how it is waited for."""
 
+import gc
 import signal
 import socket
 import threading
@@ -14,6 +15,8 @@ from slothtray.tray import search
 from slothtray.tray.search import PATIENCE, SNI, XEMBED, NothingToWaitFor, Search, Seen, choose
 
 LIMIT = 20.0
+NOBODYS = ":987"
+"""A display far above those that Xvfb chooses."""
 
 
 @pytest.mark.parametrize(
@@ -180,6 +183,16 @@ def test_where_nothing_can_come_it_says_why(no_bus, monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
     with searching() as one:
         assert "session bus" in one.result()  # can't be reached, or is gone
+
+
+def test_a_display_that_nobody_serves_is_said_and_leaves_no_socket_behind(no_bus, monkeypatch):
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", NOBODYS)
+    with searching() as one:
+        assert one.result().endswith(f"no X server answers at {NOBODYS}")
+    with pytest.raises(NothingToWaitFor, match="no X server answers"):
+        Search().glance()
+    gc.collect()  # a socket that was left open would be complained of here, which fails the test
 
 
 def test_a_bus_that_goes_while_we_wait_ends_the_search(looks, bus):

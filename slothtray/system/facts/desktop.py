@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from slothtray.system.bubbles import NAME, PATH
 from slothtray.system.bus import Bus, BusUnavailable, Call, CallFailed
-from slothtray.system.sessionend import Display
+from slothtray.system.sessionend import display_answers
 
 ANSWER = 2.0
 """Seconds that a bus may take."""
@@ -44,10 +44,7 @@ class Server(NamedTuple):
 def screen() -> Screen:
     """The display. Takes a second at most."""
     name = os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY", "")
-    display = Display.of_environment()
-    if display is not None:
-        display.forget_server()
-    return Screen(name, display is not None, os.environ.get("XDG_CURRENT_DESKTOP", ""))
+    return Screen(name, display_answers(), os.environ.get("XDG_CURRENT_DESKTOP", ""))
 
 
 def bus_trouble() -> str:
