@@ -15,7 +15,7 @@ from slothtray.paths import Paths
 from slothtray.store.adding import NewJob
 
 PROGRAM = [sys.executable, "-m", "slothtray"]
-LIMIT = 30.0
+LIMIT = 45.0
 OBEDIENT = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
 """In front of a command: root, too, is stopped by a file's mode then."""
 

@@ -117,6 +117,7 @@ class Runner:
 
     def close(self) -> None:
         """Give the database back. A running job goes on under its supervisor."""
+        self.note_started()  # nobody reads that pipe any more
         self.queue.close()
 
     # --- config ---------------------------------------------------------------------------------------------------------------

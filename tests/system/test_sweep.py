@@ -168,8 +168,8 @@ def test_what_forks_and_exits_for_ever_without_the_cookie_keeps_the_sweep_from_b
 
 def sweep_with_a_strangers_session(folder):
     """The pid of the run's job was given to somebody else, who leads a session now."""
-    stranger = subprocess.Popen(["setsid", "sh", "-c", "sleep 300 & touch ready; wait"], cwd=folder)
-    eventually(Path(folder, "ready").exists, "it leads its session")
+    stranger = subprocess.Popen(["setsid", "sh", "-c", "sleep 300 & wait"], cwd=folder)
+    eventually(lambda: [entry for entry in others() if entry.name == "sleep"], "it leads its session")
     session = [stranger.pid, *(entry.pid for entry in others() if entry.name == "sleep")]
     before = [identity(pid) for pid in session]
     start = processes.look_up(stranger.pid).start

@@ -17,7 +17,7 @@ from slothtray.model import Face
 from slothtray.tray.icon import Look, image
 
 DRIVER = Path(__file__).with_name("tray_driver.py")
-LIMIT = 20.0
+LIMIT = 40.0
 FUR = {face: image(Look(face, badge=False), 64).getpixel((32, 9))[:3] for face in Face}
 BADGE = image(Look(Face.IDLE, badge=True), 64).getpixel((40, 52))[:3]
 COMMON = 8

@@ -174,6 +174,7 @@ def test_from_the_notification_the_log_is_opened_and_the_job_is_tried_again(on_d
         bubble.choose("Open log")
         until(lambda: on_desktop.has_opened() == [home.paths.log(number)])
         person.wait_for(lambda snapshot, _: not snapshot.failed_unseen)
+        until(lambda: not bubble.displayed())
         home.enqueue("echo y >> starts; exit 3")
         until(bubble.displayed)
         bubble.choose("Retry")
