@@ -201,14 +201,15 @@ USUAL_OF = 5
 
 
 def usual(database: Database, job: Job) -> float | None:
-    """How many seconds awake the last runs of the same command in the same folder took: their median; None without one."""
+    """How many seconds awake the last runs of the same command in the same folder took: their median; None without one, or below a second."""
     rows = database.rows(
         "SELECT runtime FROM jobs WHERE fingerprint = ? AND state = 'done' AND runtime IS NOT NULL AND command = ?"
         " ORDER BY finished_at DESC LIMIT ?",
         (fingerprint(job.command, job.cwd), encode(job.command), USUAL_OF),
     )
     times = sorted(row["runtime"] for row in rows)
-    return times[len(times) // 2] if times else None
+    median = times[len(times) // 2] if times else 0.0
+    return median if median >= 1 else None
 
 
 def version(database: Database) -> int:

@@ -120,7 +120,7 @@ def test_the_gates_reason_stands_at_the_first_that_is_due(home):
     assert rows(home)[second].endswith(f"behind {first}")
     home.run("pause")
     eventually(lambda: home.queue()["reason"] == "paused", "the runner has seen the pause")
-    assert listed(home)[0] == "Paused (paused), 2 pending"
+    assert listed(home)[0] == "Paused, 2 pending"
 
 
 def test_list_and_why_say_how_long_it_usually_takes(home, go):
@@ -128,6 +128,7 @@ def test_list_and_why_say_how_long_it_usually_takes(home, go):
     for runtime in (700, 750, 9999):
         end(home, home.enqueue(command), state="done", runtime=runtime, finished_at=time.time(), message="ok")
     end(home, home.enqueue(command), state="failed", runtime=1, finished_at=time.time(), message="exit 1")
+    end(home, home.enqueue("another command"), state="done", runtime=0.3, finished_at=time.time(), message="ok")
     waiting, other = home.enqueue(command), home.enqueue("another command")
     found = rows(home)
     assert found[waiting].endswith("no app is running, usually 12 min")

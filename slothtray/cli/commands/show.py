@@ -103,7 +103,7 @@ def _heading(queue: Queue, said: status.Status | None, now: float) -> str:
     state = _state(queue, counts, said, now)
     pause = status.pause_of(queue.database, now)
     reason = NO_APP if said is None else clean(said.reason or "")
-    words = [state.capitalize() + (f" ({reason})" if reason else "")]
+    words = [state.capitalize() + (f" ({reason})" if reason not in ("", state) else "")]
     if pause is not None and state != "paused":
         words.append("paused")
     words += [f"{n} {name}" for n, name in ((counts.pending, "pending"), (counts.held, "held"), (counts.unseen, "failed")) if n]
