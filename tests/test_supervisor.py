@@ -48,6 +48,12 @@ def test_without_a_record_to_write_into_nothing_starts(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+def test_a_log_that_is_emptied_under_a_job_has_what_comes_next_from_its_beginning(attempt):
+    attempt.start("echo before; : > log; echo after")
+    assert attempt.end().code == 0
+    assert (attempt.folder / "log").read_bytes() == b"after\n"
+
+
 def test_the_job_has_no_descriptor_no_mask_and_no_ignored_signal_of_its_supervisors(attempt):
     attempt.start(["/bin/sleep", "100"])
     pid = attempt.record.process.pid
