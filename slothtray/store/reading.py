@@ -201,7 +201,7 @@ USUAL_OF = 5
 
 
 def usual(database: Database, job: Job) -> float | None:
-    """How many seconds awake the last runs of the same command in the same folder took: their median; None without one, or below a second."""
+    """How many seconds awake the last runs of the same command in the same folder took: their median; None below a second."""
     rows = database.rows(
         "SELECT runtime FROM jobs WHERE fingerprint = ? AND state = 'done' AND runtime IS NOT NULL AND command = ?"
         " ORDER BY finished_at DESC LIMIT ?",
