@@ -62,6 +62,14 @@ def sync_folder(path: str) -> None:
         os.close(descriptor)
 
 
+def names_in(folder: str) -> list[str]:
+    """What there is in a folder; nothing where that can't be told."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
 def is_file(path: str) -> bool:
     """Whether a plain file is there; False for nothing. Raises OSError for anything else. Nothing is opened."""
     try:

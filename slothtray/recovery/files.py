@@ -5,6 +5,7 @@ import re
 import time
 from typing import NamedTuple
 
+from slothtray import private
 from slothtray.errors import Refused
 from slothtray.paths import Paths
 from slothtray.private import sync_folder
@@ -42,7 +43,7 @@ class Kept(NamedTuple):
 
 def backups(paths: Paths) -> list[Kept]:
     """The backups, the newest first."""
-    found = [(name, _BACKUP.fullmatch(name)) for name in _names(paths.backups)]
+    found = [(name, _BACKUP.fullmatch(name)) for name in private.names_in(paths.backups)]
     kept = [
         _kept(os.path.join(paths.backups, name), "upgrade" if match[2] else "backup", int(match[1]))
         for name, match in found
@@ -53,7 +54,7 @@ def backups(paths: Paths) -> list[Kept]:
 
 def asides(paths: Paths) -> list[Kept]:
     """What was set aside: by a restore ("replaced"), or because it could not be used ("damaged"); the newest first."""
-    found = [(name, _ASIDE.fullmatch(name)) for name in _names(paths.home)]
+    found = [(name, _ASIDE.fullmatch(name)) for name in private.names_in(paths.home)]
     kept = [_kept(os.path.join(paths.home, name), match[1], int(match[2])) for name, match in found if match is not None]
     return sorted([one for one in kept if one is not None], key=lambda one: one.number, reverse=True)
 
@@ -96,7 +97,7 @@ def thin(paths: Paths) -> None:
 
 def discard_unfinished(paths: Paths) -> None:
     """Remove what is left of backups that were cut off."""
-    for name in _names(paths.backups):
+    for name in private.names_in(paths.backups):
         if name.startswith(UNFINISHED):
             discard(os.path.join(paths.backups, name))
 
@@ -131,13 +132,6 @@ def _kept(path: str, kind: str, number: int) -> Kept | None:
     except OSError:
         return None
     return Kept(path, kind, number, found.st_mtime, found.st_size)
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _day(now: float) -> str:

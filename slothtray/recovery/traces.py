@@ -1,9 +1,8 @@
 """What logs and run records say of jobs that a backup may not know: ids given, runs that go on, runs that have ended."""
 
-import os
 from typing import NamedTuple
 
-from slothtray import policy
+from slothtray import policy, private
 from slothtray.model import RunRecord
 from slothtray.paths import Paths
 from slothtray.system import records
@@ -23,7 +22,7 @@ def find(paths: Paths) -> Traces:
     """Look at all files of jobs in the folder."""
     live: dict[int, str] = {}
     ended: dict[int, tuple[float, str]] = {}
-    for name in _names(paths.runs):
+    for name in private.names_in(paths.runs):
         number = _job_of(name)
         if number == 0 or "." in name:
             continue
@@ -37,7 +36,7 @@ def find(paths: Paths) -> Traces:
 
 def highest_id(paths: Paths) -> int:
     """The highest job id there is a file of; 0 without one."""
-    return max(map(_job_of, [*_names(paths.logs), *_names(paths.runs)]), default=0)
+    return max(map(_job_of, [*private.names_in(paths.logs), *private.names_in(paths.runs)]), default=0)
 
 
 def _look(path: str) -> tuple[bool, RunRecord | None]:
@@ -45,22 +44,10 @@ def _look(path: str) -> tuple[bool, RunRecord | None]:
         descriptor = records.open_for_look(path)
     except OSError:
         return False, None
-    if descriptor is None:
-        return False, None
-    try:
-        return records.is_locked(descriptor), records.read(descriptor)
-    finally:
-        os.close(descriptor)
+    return records.look(descriptor)
 
 
 def _job_of(name: str) -> int:
     """The job that a log's or a record's name begins with; 0 for another file."""
     stem = name.replace(".", "-").partition("-")[0]
     return int(stem) if stem.isascii() and stem.isdecimal() and len(stem) < 16 else 0
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []

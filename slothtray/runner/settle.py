@@ -1,7 +1,6 @@
 """What became of a row that says running: the evidence is gathered here, `policy.verdict` judges it, the change is made."""
 
 import logging
-import os
 from collections.abc import Callable
 
 from slothtray import policy
@@ -21,10 +20,7 @@ log = logging.getLogger(__name__)
 def gather(
     job: Job, paths: Paths, clock: Clock, machine: str, record: RunRecord | None = None
 ) -> tuple[Evidence, RunRecord | None]:
-    """Ask the machine about a run. ``record``: what our own waiter read after the lock was free, when we had one.
-
-    The lock is asked before the record is read: what a free lock leaves behind is final.
-    """
+    """Ask the machine about a run. ``record``: what our own waiter read after the lock was free, when we had one."""
     held = False
     if record is None and job.run is not None:
         held, record = _look(paths.run_record(job.run))
@@ -48,12 +44,7 @@ def _look(path: str) -> tuple[bool, RunRecord | None]:
     except OSError:
         log.exception("the run record %s can't be opened", path)
         return False, None
-    if descriptor is None:
-        return False, None
-    try:
-        return records.is_locked(descriptor), records.read(descriptor)
-    finally:
-        os.close(descriptor)
+    return records.look(descriptor)
 
 
 def change_for(verdict: Verdict, job: Job, record: RunRecord | None, paths: Paths, config: Config, now: float) -> Change:

@@ -4,6 +4,7 @@ import os
 import sqlite3
 
 import slothtray
+from slothtray import private
 from slothtray.errors import DamagedDatabase, NewerDatabase, StorageError
 from slothtray.store.connection import Database
 
@@ -88,21 +89,14 @@ def refuse_lost(database: Database) -> None:
 
 def sign_of_a_queue(folder: str) -> str:
     """A file in the queue folder that only a queue which has been used leaves there; "" when there is none."""
-    for name in _names(os.path.join(folder, "backups")):
+    for name in private.names_in(os.path.join(folder, "backups")):
         if name.startswith("queue-") and name.endswith(".db"):
             return f"backups/{name}"
-    for name in _names(os.path.join(folder, "runs")):
+    for name in private.names_in(os.path.join(folder, "runs")):
         job, dash, token = name.partition("-")
         if dash and job.isdecimal() and len(token) == 8:
             return f"runs/{name}"
     return ""
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def _apply(database: Database, number: int, now: float) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from slothtray.model import Notice, offer_words
-from slothtray.system.bus import Bus, BusUnavailable, Call, CallFailed, Reply, time_left
+from slothtray.system.bus import Bus, BusUnavailable, Call, CallFailed, Listening, Reply, time_left
 from slothtray.system.ports import NotifyFailed
 
 _log = logging.getLogger(__name__)
@@ -159,13 +159,15 @@ class _Worker:
             _log.exception("what was chosen in a notification")
 
 
-class Service:
-    """One connection to the service, for one thread. Each method takes ``timeout`` seconds at most."""
+class Service(Listening):
+    """One connection to the service, for one thread: wait on it for ``choices``. Each method takes ``timeout`` seconds at most.
+
+    After ``close`` the next bubble connects again.
+    """
 
     def __init__(self, timeout: float = TIMEOUT, *, passing: bool = False) -> None:
         self._timeout = timeout
         self._passing = passing
-        self._bus: Bus | None = None
         self._server = ""
         self._markup = self._actions = self._click = False
         self._numbers: dict[str, int] = {}
@@ -202,26 +204,11 @@ class Service:
 
     def choices(self) -> list[Choice]:
         """What the person has chosen since the last call. Returns at once."""
-        try:
-            signals = [] if self._bus is None else self._bus.drain()
-        except BusUnavailable:
-            self.close()
-            return []
         found: list[Choice] = []
-        for signal in signals:
+        for signal in self.signals():
             if signal.sender == self._server and signal.interface == NAME and signal.body:
                 found += self._understood(signal.member, *signal.body[:2])
         return found
-
-    def fileno(self) -> int | None:
-        """The descriptor to wait on for ``choices``; None while there is no connection."""
-        return None if self._bus is None else self._bus.fileno()
-
-    def close(self) -> None:
-        """Hang up; the next bubble connects again."""
-        if self._bus is not None:
-            self._bus.close()
-            self._bus = None
 
     # --- what comes back
 

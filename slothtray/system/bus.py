@@ -133,6 +133,33 @@ class Bus:
         self._connection.close()
 
 
+class Listening:
+    """The base of whoever listens to a bus for as long as it is there. After that ``_bus`` is None, and nothing comes any more.
+
+    A dead socket is readable for ever: waiting on it would be a hot loop.
+    """
+
+    _bus: Bus | None = None
+
+    def fileno(self) -> int | None:
+        """What to wait on; None while there is no bus."""
+        return None if self._bus is None else self._bus.fileno()
+
+    def signals(self) -> list[Signal]:
+        """What has come in since the last call. Returns at once."""
+        try:
+            return [] if self._bus is None else self._bus.drain()
+        except BusUnavailable:
+            self.close()
+            return []
+
+    def close(self) -> None:
+        """Hang up. May be repeated."""
+        if self._bus is not None:
+            self._bus.close()
+            self._bus = None
+
+
 def time_left(deadline: float) -> float:
     """Return the seconds until ``deadline`` (of time.monotonic), never less than 0."""
     return max(0.0, deadline - time.monotonic())

@@ -7,7 +7,7 @@ checked against what was recorded.
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from slothtray.model import RunRecord
@@ -112,23 +112,30 @@ def has_cookie(pid: int, run: str) -> bool:
 def cancel(descriptor: int, record: RunRecord) -> bool:
     """Tell the supervisor of this record to end its job as cancelled; False when it isn't there (yet, or any more).
 
-    The pid is pinned first; then, if the lock is still held, the pinned process is the holder: a pid is not used again
-    while its process lives.
+    If the lock is still held when the pid is pinned, the pinned process is the holder: a pid is not used again while its
+    process lives.
     """
     if record.started is None:
         return False
+    numbers = (signal.SIGUSR1, signal.SIGCONT)  # a job may have stopped it, which would make it deaf to its limit too
+    return _send(numbers, record.started.pid, record.started.start, lambda: records.is_locked(descriptor))
+
+
+def _send(numbers: Sequence[int], pid: int, start: int, still: Callable[[], bool] = lambda: True) -> bool:
+    """Send signals to the process that began at ``start``; False when the pid is not that one, or not ours to signal.
+
+    The pid is pinned before it is looked at, and ``still`` is asked in between.
+    """
     try:
-        pinned = os.pidfd_open(record.started.pid)
+        pinned = os.pidfd_open(pid)
     except OSError:
         return False
     try:
-        if not records.is_locked(descriptor):
+        now = look_up(pid) if still() else None
+        if now is None or now.start != start:
             return False
-        process = look_up(record.started.pid)
-        if process is None or process.start != record.started.start:
-            return False
-        signal.pidfd_send_signal(pinned, signal.SIGUSR1)
-        signal.pidfd_send_signal(pinned, signal.SIGCONT)  # a job may have stopped it, which would make it deaf to its limit too
+        for number in numbers:
+            signal.pidfd_send_signal(pinned, number)
     except OSError:
         return False
     finally:
@@ -153,7 +160,7 @@ def sweep(run: str, record: RunRecord | None) -> Swept:
     quiet = idle = 0
     for number in range(SWEEP_LIMIT):
         found = belonging(run, record)
-        hit = {process.pid for process in found if _kill(process)}
+        hit = {process.pid for process in found if _send((signal.SIGKILL,), process.pid, process.start)}
         killed |= hit
         quiet, idle = (0 if found else quiet + 1), (idle + 1 if found and not hit else 0)
         if idle >= IDLE_LIMIT:
@@ -229,24 +236,6 @@ def _owner(pid: int) -> int:
         return os.stat(f"/proc/{pid}").st_uid
     except OSError:
         return -1
-
-
-def _kill(process: Process) -> bool:
-    """SIGKILL, if the pid is still that very process; False when it is not, or is not ours to kill."""
-    try:
-        pinned = os.pidfd_open(process.pid)
-    except OSError:
-        return False
-    try:
-        now = look_up(process.pid)
-        if now is None or now.start != process.start:
-            return False
-        signal.pidfd_send_signal(pinned, signal.SIGKILL)
-    except OSError:
-        return False
-    finally:
-        os.close(pinned)
-    return True
 
 
 def descendants(pid: int) -> list[int]:

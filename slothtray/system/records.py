@@ -84,6 +84,19 @@ def open_for_look(path: str) -> int | None:
         return None
 
 
+def look(descriptor: int | None) -> tuple[bool, RunRecord | None]:
+    """Whether the supervisor lives, and what its record says; (False, None) without one. Closes what ``open_for_look`` gave.
+
+    The lock is asked first: what a free lock leaves behind is final. Raises OSError when it can't be told.
+    """
+    if descriptor is None:
+        return False, None
+    try:
+        return is_locked(descriptor), read(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def is_locked(descriptor: int) -> bool:
     """Whether the supervisor (or the app that is about to start it) lives."""
     try:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Self
 
-from slothtray.system.bus import Bus, BusUnavailable, Call, CallFailed, Signal
+from slothtray.system.bus import Bus, BusUnavailable, Call, CallFailed, Listening, Signal
 
 _log = logging.getLogger(__name__)
 
@@ -208,11 +208,11 @@ def _bus_answers() -> bool:
     return True
 
 
-class Logind:
+class Logind(Listening):
     """Our session as logind knows it."""
 
     def __init__(self, bus: Bus, path: str) -> None:
-        self._bus: Bus | None = bus
+        self._bus = bus
         self._path = path
 
     @classmethod
@@ -254,22 +254,7 @@ class Logind:
 
     def drain(self) -> bool:
         """Whether something was told that may be the end."""
-        try:
-            signals = [] if self._bus is None else self._bus.drain()
-        except BusUnavailable:
-            self.close()
-            return False
-        return any(self._is_sign(signal) for signal in signals)
-
-    def fileno(self) -> int | None:
-        """What to wait on; None when the system bus is gone."""
-        return None if self._bus is None else self._bus.fileno()
-
-    def close(self) -> None:
-        """Hang up. May be repeated."""
-        if self._bus is not None:
-            self._bus.close()
-            self._bus = None
+        return any(self._is_sign(signal) for signal in self.signals())
 
     def _is_sign(self, signal: Signal) -> bool:
         """Others come and go, and that a session is idle or locked is nothing either."""

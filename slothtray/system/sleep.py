@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from slothtray.system.bus import Bus, BusUnavailable, CallFailed
+from slothtray.system.bus import Bus, BusUnavailable, CallFailed, Listening
 from slothtray.system.ports import SleepSignal
 
 CONNECT_TIMEOUT = 1.0
@@ -42,12 +42,12 @@ class Silence:
         """Nothing to let go of."""
 
 
-class Logind:
+class Logind(Listening):
     """logind's PrepareForSleep: before a suspend and after the wake. The bus gone: silent from then on."""
 
     def __init__(self, timeout: float = CONNECT_TIMEOUT) -> None:
         """Connect and subscribe. Raises BusUnavailable after 3 × ``timeout`` seconds at most."""
-        self._bus: Bus | None = Bus("SYSTEM", timeout)
+        self._bus = Bus("SYSTEM", timeout)
         login1 = "org.freedesktop.login1"
         try:
             self._bus.subscribe(login1, "/org/freedesktop/login1", f"{login1}.Manager", "PrepareForSleep")
@@ -56,25 +56,9 @@ class Logind:
             raise BusUnavailable(f"the system bus did not subscribe us: {error}") from error
         self.drain()  # what arrived with the answer is in jeepney's buffer, where no select sees it
 
-    def fileno(self) -> int | None:
-        """Return the bus's socket; None once it is lost."""
-        return None if self._bus is None else self._bus.fileno()
-
     def drain(self) -> bool:
         """Read what the bus sent, without waiting."""
-        if self._bus is None:
-            return False
-        try:
-            return any(signal.member == "PrepareForSleep" for signal in self._bus.drain())
-        except BusUnavailable:
-            self.close()  # a dead socket is readable for ever: waiting on it would be a hot loop
-            return False
-
-    def close(self) -> None:
-        """Hang up."""
-        if self._bus is not None:
-            self._bus.close()
-            self._bus = None
+        return any(signal.member == "PrepareForSleep" for signal in self.signals())
 
 
 class ClockSteps:

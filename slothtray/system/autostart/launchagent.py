@@ -2,11 +2,10 @@
 
 import os
 import plistlib
-import shutil
 from collections.abc import Sequence
 
 from slothtray.errors import Refused
-from slothtray.system.autostart import files, words
+from slothtray.system.autostart import files, program
 from slothtray.system.ports import LoginState
 
 LABEL = "slothtray"
@@ -54,6 +53,4 @@ class LaunchAgent:
     def _problem(self, found: dict[str, object], command: tuple[str, ...]) -> str:
         if found.get("Disabled") is True or found.get("RunAtLoad") is not True:
             return "switched off there"
-        if not command or shutil.which(command[0]) is None:
-            return f"its program is gone: {command[0] if command else 'it names none'}"
-        return "" if words.home_of(command) == words.home_of(self._argv) else "it is for another queue folder"
+        return program.problem("".join(command[:1]), command, self._argv)

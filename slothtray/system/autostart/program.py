@@ -1,8 +1,12 @@
 """The absolute words that start this very installation again, whoever does it from whichever folder."""
 
 import os
+import shutil
 import sys
 import sysconfig
+from collections.abc import Sequence
+
+from slothtray.system.autostart.words import home_of
 
 NAME = "slothtray"
 
@@ -19,6 +23,15 @@ def command() -> list[str]:
         if _is_ours(candidate):
             return [os.path.abspath(candidate)]
     return [sys.executable, "-m", NAME]
+
+
+def problem(program: str, words: Sequence[str], argv: Sequence[str]) -> str:
+    """Why an entry with these ``words``, which start ``program``, won't do what one with ``argv`` would; "" for nothing."""
+    if not program or shutil.which(program) is None:
+        return f"its program is gone: {program or 'it names none'}"
+    if home_of(words) != home_of(argv):
+        return f"it is for another queue folder: {home_of(words) or 'the usual one'}"
+    return ""
 
 
 def _windows_script() -> str:

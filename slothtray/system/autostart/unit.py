@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from slothtray.system.autostart import files, words
+from slothtray.system.autostart import files, program, words
 from slothtray.system.ports import LoginState
 
 NAME = "slothtray.service"
@@ -77,11 +77,7 @@ class UserUnit:
     def _problem(self, command: tuple[str, ...]) -> str:
         if not os.path.lexists(self._link):
             return "switched off there (no link in default.target.wants)"
-        if not command or shutil.which(command[0]) is None:
-            return f"its program is gone: {command[0] if command else 'it names none'}"
-        if words.home_of(command) != words.home_of(self._argv):
-            return f"it is for another queue folder: {words.home_of(command) or 'the usual one'}"
-        return ""
+        return program.problem("".join(command[:1]), command, self._argv)
 
 
 def _value(content: str, key: str) -> str:
@@ -91,11 +87,11 @@ def _value(content: str, key: str) -> str:
 
 def _reload() -> None:
     """Let a manager that runs know. Where none does, the files are all that is needed."""
-    program = shutil.which("systemctl")
-    if program is None:
+    systemctl = shutil.which("systemctl")
+    if systemctl is None:
         return
     null = subprocess.DEVNULL
     try:
-        subprocess.run([program, "--user", "daemon-reload"], stdin=null, stdout=null, stderr=null, timeout=PATIENCE, check=False)
+        subprocess.run([systemctl, "--user", "daemon-reload"], stdin=null, stdout=null, stderr=null, timeout=PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired):
         pass

@@ -1,11 +1,10 @@
 """The login of Linux desktops: a desktop entry in the folder autostart."""
 
 import os
-import shutil
 from collections.abc import Sequence
 
 from slothtray import assets
-from slothtray.system.autostart import entry, files, words
+from slothtray.system.autostart import entry, files, program
 from slothtray.system.ports import LoginState
 
 
@@ -34,20 +33,16 @@ class XdgAutostart:
         if content is None:
             return LoginState(enabled=False, place=self._path)
         found = entry.parse(content)
-        problem = _problem(found, words.home_of(self._argv))
+        problem = _problem(found, self._argv)
         return LoginState(not problem, self._path, found.command, problem)
 
 
-def _problem(found: entry.Entry, home: str | None) -> str:
+def _problem(found: entry.Entry, argv: Sequence[str]) -> str:
     if found.hidden:
         return "switched off there (Hidden=true)"
     if not found.command:
         return "it starts nothing"
-    if shutil.which(found.program) is None:
-        return f"its program is gone: {found.program}"
-    if words.home_of(found.command) != home:
-        return f"it is for another queue folder: {words.home_of(found.command) or 'the usual one'}"
-    return ""
+    return program.problem(found.program, found.command, argv)
 
 
 def _icon() -> str:
