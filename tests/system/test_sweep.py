@@ -1,6 +1,6 @@
 """The sweep for what a killed supervisor has left: what it kills, whom it leaves alone, what it takes for a proof.
 
-Each in a PID namespace of its own: every process there is of the test.
+Each in a PID namespace of its own, where every process is of the test; but for the last, which signals only what it has started.
 """
 
 import json
@@ -17,7 +17,7 @@ from harness import eventually, identity
 from private import in_namespace
 
 from slothtray.model import JobProcess, RunRecord, Started
-from slothtray.system import processes
+from slothtray.system import processes, records
 
 RUN = "1-00000000"
 SLOW_TO_DIE = """
@@ -75,7 +75,7 @@ def test_an_orphan_without_the_cookie_is_named_and_left_alone(tmp_path):
 SWEEPER = """
 import json, os, sys, threading, time
 from slothtray.model import RunRecord, Started
-from slothtray.system import processes
+from slothtray.system import processes, records
 while os.getppid() != 1:
     pass
 me = {os.getpid()}
@@ -188,3 +188,21 @@ def test_without_a_record_two_passes_must_find_nothing(monkeypatch, passes):
     monkeypatch.setattr(processes, "belonging", lambda run, record: left.pop(0))
     assert processes.remains(RUN) == passes[-1]
     assert left == []
+
+
+def test_a_pid_that_is_another_process_by_now_gets_no_cancel_and_the_right_one_only_while_it_holds_the_lock(tmp_path):
+    holder = records.create(str(tmp_path / RUN))
+    look = records.open_for_look(str(tmp_path / RUN))
+    with subprocess.Popen(["sleep", "60"]) as process:
+        start = processes.look_up(process.pid).start
+        right, wrong = (RunRecord(Started(process.pid, at, "this-boot", "", 0.0), None, (), None) for at in (start, start - 1))
+        assert not processes.cancel(look, wrong)
+        assert process.poll() is None
+        assert processes.cancel(look, right)
+        assert process.wait(20) == -signal.SIGUSR1
+        os.close(holder)
+    with subprocess.Popen(["sleep", "60"]) as process:
+        start = processes.look_up(process.pid).start
+        assert not processes.cancel(look, RunRecord(Started(process.pid, start, "this-boot", "", 0.0), None, (), None))
+        process.kill()
+    os.close(look)
