@@ -4,7 +4,7 @@ import pytest
 from harness import eventually
 
 from slothtray import ManualClock, Queue, State
-from slothtray.errors import Refused
+from slothtray.errors import Refused, Usage
 
 
 @pytest.fixture
@@ -199,4 +199,16 @@ def test_a_folder_whose_app_runs_is_refused(home):
 def test_what_cannot_be_meant_is_refused_and_not_stored(queue, arguments, message):
     with pytest.raises(Exception, match=message):
         queue.add(**arguments)
+    assert queue.claim(lease=30) is None
+
+
+@pytest.mark.parametrize("lease", [0, -1.0, float("nan")])
+def test_a_lease_that_is_over_at_once_is_refused_and_takes_or_gives_up_nothing(queue, lease):
+    job = queue.add("true")
+    with pytest.raises(Usage, match="over at once"):
+        queue.claim(lease=lease)
+    claimed = queue.claim(lease=30)
+    assert (claimed.id, claimed.attempts) == (job.id, 1)
+    with pytest.raises(Usage, match="over at once"):
+        queue.heartbeat(claimed, lease=lease)
     assert queue.claim(lease=30) is None

@@ -3,7 +3,7 @@
 import os
 
 from slothtray.clock import Clock
-from slothtray.errors import Refused
+from slothtray.errors import Refused, Usage
 from slothtray.states import State
 from slothtray.store import adding, schema
 from slothtray.store.changes import move
@@ -99,8 +99,10 @@ class Queue:
         """Take the next due job for ``lease`` seconds awake: None while another lease lives or when nothing is due.
 
         A run whose lease is over is reclaimed first. ``prober`` says of a running job how to settle it (None: it lives); the
-        default one calls an expired lease dead. Raises ``Refused`` where an app runs on the folder: jobs are its business then.
+        default one calls an expired lease dead. Raises ``Refused`` where an app runs on the folder: jobs are its business then;
+        ``Usage`` for a lease that is over at once.
         """
+        _check_lease(lease)
         token = os.urandom(4).hex()
         lease_until = self.clock.awake() + lease
         claimant = Claimant(token, self.clock.boot_id(), lease_until, holder=f"library-{os.getpid()}")
@@ -111,7 +113,8 @@ class Queue:
             return take(self.database, claimant, now)
 
     def heartbeat(self, job: "Job", lease: float) -> bool:
-        """Make the lease end ``lease`` seconds from now; False when the job is no longer ours."""
+        """Make the lease end ``lease`` seconds from now; False when the job is no longer ours. Raises ``Usage`` as ``claim`` does."""
+        _check_lease(lease)
         with self.database.write():
             changed = self.database.execute(
                 "UPDATE jobs SET lease_until = ? WHERE id = ? AND run IS ? AND state = 'running'",
@@ -179,6 +182,12 @@ class Queue:
         if job.boot == boot and job.lease_until is not None and self.clock.awake() < job.lease_until:
             return None
         return after_interruption(job, "its lease ran out", self.clock.wall())
+
+
+def _check_lease(lease: float) -> None:
+    """NaN, too, is no lease: SQLite stores it as none at all, and the job would be another worker's in the same moment."""
+    if not lease > 0:
+        raise Usage(f"a lease of {lease} s is over at once", "use a number of seconds above 0")
 
 
 def _same_run(current: "Job", job: "Job") -> bool:
