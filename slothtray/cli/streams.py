@@ -35,6 +35,9 @@ def _open_closed() -> None:
 
 NO_APP = "no app is running; it starts when one is (`slothtray`, or `slothtray run`)"
 
+TOO_BUSY = "the machine is busy: `slothtray start {}` starts a job anyway, `slothtray config set ceiling N` moves the limit"
+"""Beside a wait for the load: whoever sees one for the first time does not know what to do."""
+
 
 def tell(words: str) -> None:
     """Say something beside the answer, in one clean line on standard error. That it can't be said there stops nothing."""

@@ -130,6 +130,7 @@ def test_list_and_why_say_how_long_it_usually_takes(home, go):
     end(home, home.enqueue(command), state="failed", runtime=1, finished_at=time.time(), message="exit 1")
     end(home, home.enqueue("another command"), state="done", runtime=0.3, finished_at=time.time(), message="ok")
     waiting, other = home.enqueue(command), home.enqueue("another command")
+    assert home.run("why", "1").stdout == "Job 1 does not wait: it is done.\n"
     found = rows(home)
     assert found[waiting].endswith("no app is running, usually 12 min")
     assert "usually" not in found[other]

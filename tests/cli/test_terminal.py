@@ -10,7 +10,7 @@ import pytest
 from harness import PROGRAM
 from hypothesis import example, given
 from hypothesis import strategies as st
-from ptys import SGR, plain, shown
+from ptys import SGR, Terminal, plain, screen, shown
 
 from slothtray.terminal import LONGEST, TerminalFilter
 
@@ -248,3 +248,30 @@ def test_a_defect_is_one_line_and_its_traceback_goes_to_the_apps_log(idle, tmp_p
     log = idle.path / "app.log"
     assert "Traceback" in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600
+
+
+# --- the plain runner on a terminal ----------------------------------------------------------------------------------------------
+
+
+def test_a_wait_for_the_load_says_what_to_do_once_and_its_looks_write_over_each_other(home):
+    home.set_load(5.0)
+    number = home.enqueue("true")
+    with Terminal(home, "run", "--ceiling", "2", "--interval", "0.1s", "--cooldown", "0", "--until-empty") as terminal:
+        terminal.read(until=b"load 5.00 > 2.00")
+        home.set_load(4.0)
+        terminal.read(until=b"load 4.00 > 2.00")
+        home.set_load(0.0)
+        assert terminal.end() == 0
+    left = [re.sub(r"^\d\d:\d\d:\d\d ", "", line.rstrip()) for line in screen(terminal.written.decode()) if line.strip()]
+    advice = "slothtray: the machine is busy: `slothtray start ID` starts a job anyway, `slothtray config set ceiling N` moves the limit"
+    assert left == [advice, f"job {number} started: true", f"job {number} done: ok"]
+
+
+def test_a_runner_that_is_stopped_while_it_waits_leaves_no_line_behind(home):
+    home.set_load(5.0)
+    home.enqueue("true")
+    with Terminal(home, "run", "--ceiling", "2") as terminal:
+        terminal.read(until=b"load 5.00 > 2.00")
+        terminal.type(b"\x03")
+        terminal.end()
+    assert "waiting" not in "".join(screen(terminal.written.decode()))

@@ -52,6 +52,7 @@ def test_case_32_the_load_with_its_figures_and_since_when(home):
     assert found[1] == time.strftime("%H:%M", time.localtime(home.row(number, "(SELECT since FROM queue)")))
     assert since.endswith("Z")
     assert why(home) == [line]
+    assert home.run("why", str(number)).stderr.startswith(f"slothtray: the machine is busy: `slothtray start {number}` starts ")
 
 
 def test_case_32_the_next_attempt_and_when(running):

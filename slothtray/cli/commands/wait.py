@@ -1,12 +1,11 @@
 """`slothtray wait`: until jobs are over, with progress on a terminal."""
 
-import os
 import sys
 import time
 
 from slothtray import bell
 from slothtray.cli import render
-from slothtray.cli.columns import fit, width
+from slothtray.cli.liveline import LiveLine
 from slothtray.cli.parser import Parsed
 from slothtray.cli.said import said_by_app
 from slothtray.cli.streams import tell
@@ -89,9 +88,8 @@ class Progress:
 
     def __init__(self, queue: Queue, paths: Paths) -> None:
         self._queue, self._paths = queue, paths
-        self._terminal = sys.stderr.isatty()
+        self._live = LiveLine(sys.stderr) if sys.stderr.isatty() else None
         self._told = ""
-        self._line = ""
 
     def ended(self, job: Job) -> None:
         """Tell of a job that is over, unless all is well."""
@@ -106,14 +104,13 @@ class Progress:
         if stuck and stuck != self._told:
             self._tell(stuck)
         self._told = stuck
-        if self._terminal:
-            self._write(self._how_far(watch, now, app=app))
+        if self._live:
+            self._live.write(self._how_far(watch, now, app=app))
 
     def clear(self) -> None:
         """Take the line away."""
-        if self._line:
-            print("\r" + " " * width(self._line) + "\r", end="", file=sys.stderr, flush=True)
-            self._line = ""
+        if self._live:
+            self._live.clear()
 
     def _tell(self, words: str) -> None:
         self.clear()
@@ -137,11 +134,3 @@ class Progress:
         reason = said.reason if said is not None else "no app is running"
         what = render.what_of(job, now, reason, reading.usual(database, job))
         return clean(f"{watch.total - len(watch.left)} of {watch.total} over; job {job.id} {job.state} {what}")
-
-    def _write(self, text: str) -> None:
-        """One cell less than there are: in the last one a terminal may begin a new line."""
-        line = fit(text, max(20, os.get_terminal_size(sys.stderr.fileno()).columns - 1))
-        if line != self._line:
-            self.clear()
-            self._line = line  # before it is there: a Ctrl-C may come between the two
-            print(line, end="", file=sys.stderr, flush=True)

@@ -3,11 +3,11 @@
 import json
 
 from slothtray import bell
-from slothtray.cli import render
+from slothtray.cli import render, streams
 from slothtray.cli.parser import Parsed
 from slothtray.clock import Clock
 from slothtray.durations import parse_id
-from slothtray.model import NEVER, Job, State
+from slothtray.model import FINISHED, NEVER, Job, State
 from slothtray.paths import Paths
 from slothtray.policy import Wait, clock_words
 from slothtray.store import Queue, person, reading, status
@@ -22,7 +22,7 @@ def run(parsed: Parsed, paths: Paths) -> int:
         now = Clock().wall()
         job = person.find(queue.database, parse_id(parsed.words[0])) if parsed.words else None
         waits = reasons(queue, paths, job, now)
-        usual = reading.usual(queue.database, job) if job is not None else None
+        usual = reading.usual(queue.database, job) if job is not None and job.state not in FINISHED else None
         state = _why_not_waiting(queue, job)
     finally:
         queue.close()
@@ -31,6 +31,8 @@ def run(parsed: Parsed, paths: Paths) -> int:
         print(json.dumps({"version": 1, "job": job.id if job is not None else None, "waits": shown}))
         return 0
     print("\n".join(f"{wait.gate}: {clean(wait.reason)}" for wait in waits) or state)
+    if any(wait.gate == "load" for wait in waits):
+        streams.tell(streams.TOO_BUSY.format(job.id if job is not None else "ID"))
     if usual is not None:
         print(f"It usually takes {duration_words(usual)}.")
     return 0
