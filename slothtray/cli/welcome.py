@@ -31,9 +31,11 @@ def welcome(paths: Paths, notice: "Callable[[Notice], None] | None" = None) -> N
 def first_words(paths: Paths) -> list[str]:
     """The lines for the terminal."""
     return [
-        f"welcome! Queue, logs and history are in {paths.home}, the settings in {paths.config}",
-        f"{ADD} queues a command, `slothtray list` shows the queue, `slothtray --help` all else",
-        "`slothtray autostart enable` starts it with the login; `slothtray doctor` tells what is missing here",
+        f"welcome! The queue and its logs are in {paths.home}",
+        f"the settings are in {paths.config}",
+        f"{ADD} queues a command, `slothtray list` shows it",
+        "`slothtray autostart enable` starts it at login",
+        "`slothtray doctor` says what is missing, `slothtray --help` all else",
     ]
 
 
@@ -46,10 +48,9 @@ def first_notice(paths: Paths) -> Notice:
 def without_desktop() -> None:
     """Say what the tray application is where nothing can be drawn."""
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        tell(
-            "there is no desktop here (neither DISPLAY nor WAYLAND_DISPLAY is set): the queue is worked without an icon. "
-            "`slothtray run` does that too and says what it does; `slothtray autostart enable --headless` starts it by itself"
-        )
+        tell("there is no desktop here (no DISPLAY, no WAYLAND_DISPLAY), so no icon")
+        tell("`slothtray run` works the queue too, and says what it does")
+        tell("`slothtray autostart enable --headless` makes it a systemd service")
 
 
 def already_running(paths: Paths) -> None:

@@ -8,6 +8,7 @@
 
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -26,7 +27,13 @@ _log = logging.getLogger(__name__)
 
 END_LIMIT = 4.5
 """Seconds from the wish to end to the end. Then the process goes as it is: a kill at any moment is what the queue is made for."""
+NO_ICON = "no tray icon: `slothtray doctor` says why"
 GONE = "the tray icon is gone; it returns when slothtray is started again"
+
+
+def has_desktop() -> bool:
+    """Whether there is anything an icon could be drawn on; where there isn't, nobody misses it."""
+    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 class Runner(Protocol):
@@ -151,7 +158,7 @@ class App:
             self._shell.run(self._on_icon)
         except NoTray as error:
             _log.warning("%s; the queue is worked without", error)
-            self._remark(f"no tray icon: {error.title}")
+            self._remark(NO_ICON if has_desktop() else "")
         except Exception:
             _log.exception("the tray failed; the queue is worked without an icon")
             self._remark(GONE)

@@ -14,7 +14,7 @@ from fake_app import DRIVER, FAILED, LIMIT, RUNNING, App, FakeShell
 
 from slothtray.errors import FolderBusy, Refused
 from slothtray.model import Face
-from slothtray.tray.app import GONE, run_app
+from slothtray.tray.app import GONE, NO_ICON, run_app
 from slothtray.tray.menu import Do
 from slothtray.tray.shell import NoTray
 
@@ -43,9 +43,18 @@ def test_a_notice_that_cannot_be_shown_stays_in_the_menu_until_its_log_is_opened
 
 
 @pytest.mark.parametrize(
-    ("error", "remark"), [(NoTray("no tray here", "x"), "no tray icon: no tray here"), (ZeroDivisionError("oh"), GONE), (None, GONE)]
+    ("display", "error", "remark"),
+    [
+        (":7", NoTray("no tray here", "x"), NO_ICON),
+        (":7", ZeroDivisionError("oh"), GONE),
+        (":7", None, GONE),
+        ("", NoTray("no tray here", "x"), ""),  # nobody misses an icon where there is no desktop
+    ],
 )
-def test_without_a_tray_or_when_it_goes_away_the_runner_goes_on_and_says_so(error, remark, caplog):
+def test_without_a_tray_or_when_it_goes_away_the_runner_goes_on_and_says_so(display, error, remark, caplog, monkeypatch):
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+
     def during(app, shell):
         threading.Thread(target=later, args=(app, shell)).start()
         if error:

@@ -69,7 +69,7 @@ def test_the_first_start_says_where_things_are_and_how_to_add_a_job_and_no_other
     assert '`slothtray add "make -j4"`' in words
     with tray(home) as said:
         home.run("list")
-    assert said.read_text() == f"slothtray runs the queue in {home.path}\n"
+    assert said.read_text() == f"slothtray: running the queue in {home.path}\n"
     assert len(bubbles.history()) == 1
 
 
@@ -82,6 +82,7 @@ def test_a_second_start_opens_nothing_says_so_in_a_notification_and_ends_with_3(
         second = home.run(code=3)
         assert second.stdout == ""
         assert "slothtray is already running on" in second.stderr
+        assert "running the queue in" not in second.stderr, "it isn't"
         assert summaries(bubbles)[1:] == ["slothtray is already running: 3 waiting"]
         ours, theirs = pty.openpty()
         in_terminal = subprocess.run(PROGRAM, env=home.environment, stdin=theirs, stdout=theirs, stderr=theirs, check=False, timeout=30)

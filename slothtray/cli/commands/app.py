@@ -30,14 +30,14 @@ def run(parsed: Parsed, paths: Paths) -> int:
     """Run the tray and the queue under it until Quit."""
     del parsed
     applog.set_up(paths)
-    print(f"slothtray runs the queue in {clean(paths.home)}", file=sys.stderr)
-    without_desktop()
 
     def make_runner(on_snapshot: "Callable[[Snapshot], None]", on_notice: "Callable[[Notice], None]") -> LoopThread:
         tell = Tell(snapshot=on_snapshot, notice=on_notice, trouble=streams.tell)
 
         def make_loop() -> Loop:
             loop = Loop(paths, settings.watched(paths), tell, sleep.listen())
+            streams.tell(f"running the queue in {paths.home}")
+            without_desktop()
             welcome(paths, on_notice)
             return loop
 
