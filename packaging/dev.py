@@ -88,9 +88,11 @@ def run(arguments: list[str]) -> int:
     slothtray = venv.program("slothtray")
     for command in arguments:
         if command not in options:
+            say(f"queueing {command!r}; its id:")
             code = call([slothtray, "add", "-q", command])
             if code:
                 return code
+    say(f"in another terminal `{os.path.relpath(slothtray)} list` shows the queue")
     return become(slothtray, *runner_words(until_empty=bool(options)))
 
 
@@ -162,30 +164,33 @@ def nothing_more(name: str, arguments: list[str]) -> None:
 
 
 COMMANDS: dict[str, tuple[Callable[[list[str]], int], str, str]] = {
-    "run": (run, "[--until-empty] [COMMAND ...]", "queue each COMMAND, then start slothtray"),
-    "demo": (demo, "", "four tiny jobs behind a load ceiling: order, waits, outcomes, logs"),
-    "bench": (bench, "", "measure what the README says, beside its yardsticks"),
-    "generate": (generate, "", "make the manual page and the completions anew"),
-    "package": (package, "[--frozen]", "build all that gets installed, into dist/"),
-    "debian": (debian, "[12] [13]", "try it all in fresh Debian systems; needs root, minutes"),
-    "chaos": (chaos, "[app|supervisor|both|power ...]", "kill them, or cut the power, again and again while jobs run"),
-    "test": (test, "[PYTEST ARGUMENTS ...]", "run ruff, mypy, import-linter and pytest"),
+    "run": (run, "[--until-empty] [COMMAND ...]", "queue each COMMAND, start slothtray"),
+    "demo": (demo, "", "four tiny jobs behind a load ceiling"),
+    "bench": (bench, "", "measure the README's figures"),
+    "generate": (generate, "", "make manual page and completions anew"),
+    "package": (package, "[--frozen]", "build what gets installed, into dist/"),
+    "debian": (debian, "[12] [13]", "try it in fresh Debian systems, as root"),
+    "chaos": (chaos, "[app|supervisor|both|power]", "kill and cut the power while jobs run"),
+    "test": (test, "[PYTEST ARGUMENTS ...]", "all checks, then all tests"),
 }
 
 EXAMPLES = """\
 examples:
   python3 packaging/dev.py run "echo hello"
-  python3 packaging/dev.py run --until-empty "make -C ~/src" "echo done"    in this terminal, back when all has ended
+  python3 packaging/dev.py run --until-empty "make -C ~/src" "echo done"
   python3 packaging/dev.py test
   python3 packaging/dev.py demo
   python3 packaging/dev.py test -k policy -x
-  python3 packaging/dev.py chaos --jobs 300 --seed 7 both     half a minute to minutes; without any of these: all, an hour
+  python3 packaging/dev.py chaos --jobs 300 --seed 7 both
+
+--until-empty works in this terminal and ends with the last job.
+chaos without a word runs all campaigns: an hour.
 """
 
 
 def usage() -> str:
     """The whole help, made from the table of commands."""
-    lines = (f"  {f'{name} {takes}':40}  {does}\n" for name, (_, takes, does) in COMMANDS.items())
+    lines = (f"  {f'{name} {takes}':34} {does}\n" for name, (_, takes, does) in COMMANDS.items())
     return "usage: python3 packaging/dev.py COMMAND\n\n" + "".join(lines) + "\n" + EXAMPLES
 
 
@@ -201,13 +206,13 @@ def runner_words(*, until_empty: bool) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """The exit code of the command that the arguments ask for."""
-    name, *rest = arguments or ["no command"]
+    name, *rest = arguments or [""]
     if name in ("-h", "--help") or rest[:1] in (["-h"], ["--help"]):
         print(usage(), end="")
         return 0
     try:
         if name not in COMMANDS:
-            raise Stop(f"{name} is none of {', '.join(COMMANDS)}: see --help", 2)
+            raise Stop(f"no command {name or 'given'}; there are {', '.join(COMMANDS)}: see --help", 2)
         action, _, _ = COMMANDS[name]
         return action(rest)
     except Stop as stop:

@@ -261,7 +261,10 @@ def test_another_extra_is_installed_once_and_serves_without_it_too(tiny):
 def test_without_a_desktop_run_says_so_once_and_becomes_the_plain_runner(tiny):
     tiny.dev("run")
     ran = tiny.dev("run", "echo one", "echo two")
-    assert [line for line in ran.stderr_text.splitlines() if "no desktop" in line] == ran.stderr_text.splitlines()
+    *queued, where, said = ran.stderr_text.splitlines()
+    assert queued == [f"dev.py: queueing 'echo {word}'; its id:" for word in ("one", "two")]
+    assert where.endswith("slothtray list` shows the queue")
+    assert "no desktop" in said
     assert tiny.started() == [["slothtray", "add", "-q", "echo one"], ["slothtray", "add", "-q", "echo two"], ["slothtray", "run"]]
     assert tiny.last_pid() == ran.pid, "a process of ours stays between the terminal and slothtray"
 

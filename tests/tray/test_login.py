@@ -108,7 +108,7 @@ def test_an_xfce_login_brings_the_icon_on_the_screen(installed):
         assert os.readlink(f"/proc/{installed.pid()}/exe") == os.path.realpath(sys.executable)
         doctor = installed.run("--home", str(installed.home), "doctor", code=1)
         assert re.search(r"^OK +panel +a panel with a tray is there \(.*systray, pid \d+\)$", doctor, re.MULTILINE), doctor
-        assert f"starts with the login: {installed.entry}\n" in doctor
+        assert f"starts at login: {installed.entry}\n" in doctor
         installed.end()
 
 
