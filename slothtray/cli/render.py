@@ -206,7 +206,7 @@ def hint(job: Job) -> str | None:
     """What may help when a command could not be found."""
     message = job.message or ""
     if job.exit_code == COMMAND_NOT_FOUND:
-        return "aliases and functions of your shell are not there in a job: put them into a script"
+        return "no such command (the log names it); aliases and functions of your shell need a script"
     if message.startswith("could not start") and "No such file" in message and len(job.argv) > 1 and job.argv[1] != "-c":
         return 'for what only a shell knows (pipes, builtins, cd), quote all as one argument: slothtray add "…"'
     return None

@@ -107,7 +107,7 @@ COMMANDS: dict[str, Command] = {
             "[ID]",
             "?",
             "Without an ID: the app's own log, which tells of trouble with the queue itself.\n"
-            "Of more than the setting log_cap (50MB) the middle is cut out; a line there says\nhow much is gone.",
+            "Of a log larger than the setting log_cap (50MB) the middle is cut out; a line\nthere says how much is gone.",
             ("slothtray log 12", "slothtray log -f -n 20 12", "slothtray log 12 | grep error"),
             "what a job wrote",
         ),
@@ -165,7 +165,7 @@ COMMANDS: dict[str, Command] = {
                 PRIORITY,
                 Option(("-t", "--max-runtime"), "kill it and all it started after this long; none", "DUR", parse_limit),
                 ATTEMPTS,
-                Option(("--delay",), "not before this long from now; 0: as soon as may be", "DUR", parse_age),
+                Option(("--delay",), "not before this long from now; 0: as soon as possible", "DUR", parse_age),
                 AT,
                 Option(("--expires",), "cancel it unless it has started within this; none", "DUR", parse_limit),
                 Option(("--cwd",), "run it in this folder", "DIR"),
@@ -205,9 +205,9 @@ COMMANDS: dict[str, Command] = {
             "Run the queue in this terminal, without a tray.",
             "run",
             (
-                Option(("--ceiling",), "start nothing while the load is this high; off: never mind", "L", load_ceiling),
+                Option(("--ceiling",), "start nothing while the load is this high; off: at any load", "L", load_ceiling),
                 Option(("--interval",), "look at the load this often (15s)", "DUR", parse_duration),
-                Option(("--cooldown",), "wait this long between two jobs (5s)", "DUR", parse_duration),
+                Option(("--cooldown",), "wait this long between two jobs (5s)", "DUR", parse_age),
                 Option(("--until-empty",), "end when all jobs are over: 0, or 1 if one failed"),
             ),
             examples=("slothtray run", "slothtray run --until-empty --ceiling off"),
@@ -223,7 +223,7 @@ COMMANDS: dict[str, Command] = {
                 Option(("--failed",), "failed ones too"),
                 Option(("--dry-run",), "only say what would go"),
             ),
-            detail="Without --older and --size: as old as the setting prune_after says (30d).",
+            detail="Without --older and --size: those older than the setting prune_after (30d).",
             examples=("slothtray prune", "slothtray prune --older 1d --failed", "slothtray prune --size 1G --dry-run"),
             brief="forget jobs and their logs",
         ),
@@ -258,7 +258,7 @@ COMMANDS: dict[str, Command] = {
         ),
         Command(
             "autostart",
-            "Start slothtray with the login, or no more; without a word: tell how it is.",
+            "Start slothtray at login, or no longer; without a word: say how it stands.",
             "autostart",
             (
                 Option(("--headless",), "the runner as a systemd user service, without a desktop"),
@@ -269,7 +269,7 @@ COMMANDS: dict[str, Command] = {
             "enable writes an entry for this installation and this queue folder. disable\n"
             "removes it, and the service of --headless with it.",
             ("slothtray autostart enable", "slothtray autostart enable --headless", "slothtray autostart status --json"),
-            "start with the login",
+            "start at login",
         ),
         Command(
             "doctor",
@@ -294,7 +294,7 @@ COMMANDS: dict[str, Command] = {
                 'slothtray completion zsh > "${fpath[1]}/_slothtray"',
                 'eval "$(slothtray completion bash)"',
             ),
-            brief="what completes in a shell",
+            brief="tab completion for a shell",
         ),
     )
 }

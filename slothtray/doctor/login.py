@@ -8,7 +8,7 @@ LINGER = "loginctl enable-linger"
 
 def autostart(state: LoginState) -> Check:
     """The entry of the tray application."""
-    return _judge("autostart", state, "slothtray autostart enable", "starts with the login")
+    return _judge("autostart", state, "slothtray autostart enable", "starts at login")
 
 
 def headless(state: LoginState | None, login: LoginState) -> Check:
@@ -17,7 +17,7 @@ def headless(state: LoginState | None, login: LoginState) -> Check:
         return Check("headless", OK, "not on this system")
     if state.enabled and login.enabled:
         fix = "slothtray autostart disable --headless"
-        return Check("headless", WARNING, "tray and service both start with the login: the second one ends", fix)
+        return Check("headless", WARNING, "tray and service both start at login: the second one ends", fix)
     return _judge("headless", state, "slothtray autostart enable --headless", "runs the queue without a desktop")
 
 

@@ -49,7 +49,7 @@ def person(home, tmp_path):
 def test_enable_status_and_disable(person):
     assert person.status()["login"] == {"enabled": False, "path": str(person.entry), "command": None, "problem": None}
     done = person.run("autostart", "enable")
-    assert (done.stdout, done.stderr) == (f"starts with the login: {person.entry}\n", "")
+    assert (done.stdout, done.stderr) == (f"starts at login: {person.entry}\n", "")
     assert person.status()["login"]["enabled"] is True
     assert f'Exec="{person.program}" --home {person.home.path}\n' in person.entry.read_text()
     assert person.run("autostart").stdout.startswith("login      enabled (")

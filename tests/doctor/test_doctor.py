@@ -225,7 +225,7 @@ def test_a_config_that_can_not_be_meant_so_is_a_problem(patient):
 
 def test_an_entry_whose_program_is_gone_is_a_problem_that_enable_mends(patient, tmp_path):
     patient.home.run("autostart", "enable")
-    assert patient.doctor()["autostart"]["detail"].startswith("starts with the login: ")
+    assert patient.doctor()["autostart"]["detail"].startswith("starts at login: ")
     entry = tmp_path / "config/autostart/slothtray.desktop"
     entry.write_text(entry.read_text().replace("Exec=/", "Exec=/gone/"))
     check = patient.doctor(code=1)["autostart"]

@@ -38,7 +38,7 @@ def _enable(paths: Paths) -> int:
     login = system_autostart(paths)
     before = login.state()
     login.enable()
-    print(f"starts with the login: {clean(login.state().place)}")
+    print(f"starts at login: {clean(login.state().place)}")
     desktop = os.environ.get("XDG_CURRENT_DESKTOP", "")
     if desktop in BARE:
         tell(f"{desktop} reads no such entries by itself: start `dex -a -e {desktop}`, or `slothtray`, in its config")
@@ -58,7 +58,7 @@ def _enable_headless(paths: Paths) -> int:
     if not lingers():
         tell(LINGER)
     if system_autostart(paths).enabled():
-        tell("the tray application starts with the login, too: of the two the second will say so and end")
+        tell("the tray application starts at login, too: of the two the second will say so and end")
     return 0
 
 

@@ -17,7 +17,7 @@ def command_line(argv: Sequence[str]) -> str:
     for word in argv:
         check(word)
     if "=" in argv[0]:
-        raise Refused(f"slothtray can't be started with the login from {argv[0]!r}: a program's path may have no = in it")
+        raise Refused(f"slothtray can't be started at login from {argv[0]!r}: a program's path may have no = in it")
     return " ".join(word if _PLAIN.fullmatch(word) else f'"{word}"' for word in argv)
 
 
@@ -27,7 +27,7 @@ def check(word: str) -> None:
     if found is not None:
         what = _NAMES.get(found[0], "a control character" if found[0] < "\x80" else "a byte that is no UTF-8")
         raise Refused(
-            f"slothtray can't be started with the login from {word!r}: it has {what} in it, which logins read differently",
+            f"slothtray can't be started at login from {word!r}: it has {what} in it, which logins read differently",
             "install it, or put the queue folder, somewhere else",
         )
 
