@@ -4,6 +4,7 @@ Run by `dev.py demo` with the environment's Python.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="slothtray-demo-") as folder:
         loadavg = os.path.join(folder, "loadavg")
         own = {"SLOTHTRAY_HOME": os.path.join(folder, "queue"), "SLOTHTRAY_LOADAVG": loadavg, "SHELL": "/bin/sh"}
+        if sys.stdout.isatty():
+            own["COLUMNS"] = str(shutil.get_terminal_size().columns)  # its answers come by a pipe, which has none
         environment = {**os.environ, **own}
 
         def slothtray(*words: str) -> str:
