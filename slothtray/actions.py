@@ -160,11 +160,14 @@ def prune(
 def each(
     paths: Paths, ids: "Sequence[int]", change: "Callable[[Database, int, float], object]", clock: Clock | None = None
 ) -> list[SlothtrayError]:
-    """Do one of ``store.person``'s changes to each of these jobs, in one transaction; what was refused, in their order."""
+    """Do one of ``store.person``'s changes to each of these jobs, in one transaction; what was refused.
+
+    By their ids: what a job waits for has the lower one, and must be queued again first to be waited for again.
+    """
     errors: list[SlothtrayError] = []
 
     def all_of_them(database: "Database", now: float) -> None:
-        for number in ids:
+        for number in sorted(ids):
             try:
                 change(database, number, now)
             except Refused as error:
@@ -178,18 +181,25 @@ def each(
     return errors
 
 
-def cancel(paths: Paths, number: int, clock: Clock | None = None) -> "tuple[Job, bool]":
-    """Cancel a job; (the job as it was, whether that is carried out: False means an app will have to find out what became of it).
+def cancel(paths: Paths, number: int, clock: Clock | None = None) -> None:
+    """Cancel one job. Raises ``Refused`` or ``UnknownJob``."""
+    for error in cancel_each(paths, [number], clock)[0]:
+        raise error
 
-    A running one is told so directly, which needs no app. Raises ``Refused`` or ``UnknownJob``.
+
+def cancel_each(paths: Paths, ids: "Sequence[int]", clock: Clock | None = None) -> tuple[list[SlothtrayError], list[int]]:
+    """Cancel jobs: what was refused, and which runs an app will have to find out about.
+
+    In one transaction: one by one, the end of the first would let the next one start before its turn to be cancelled comes.
+    A running one is told so directly, which needs no app.
     """
     from slothtray.model import State
     from slothtray.store import person
 
-    job = _write(paths, clock or Clock(), lambda database, now: person.cancel(database, number, now))
-    if job.state is not State.RUNNING:
-        return job, True
-    return job, _signal(paths, str(job.run)) or bell.answered(paths)
+    found: list[Job] = []
+    errors = each(paths, ids, lambda database, number, now: found.append(person.cancel(database, number, now)), clock)
+    running = [job for job in found if job.state is State.RUNNING]
+    return errors, [job.id for job in running if not (_signal(paths, str(job.run)) or bell.answered(paths))]
 
 
 def _signal(paths: Paths, run: str) -> bool:

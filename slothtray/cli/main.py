@@ -101,7 +101,7 @@ def _dispatch(args: list[str]) -> int:
         del args[:used]
     if args[:1] == ["help"]:
         # The word that people try first, whatever they come from.
-        return _run(find(args[1]), ["--help"], home) if len(args) > 1 else _overview()
+        return _run(find(args[1]), ["--help"], home) if len(args) > 1 and args[1] != "help" else _overview()
     return _run(find(args[0]) if args else APP, args[1:], home)
 
 

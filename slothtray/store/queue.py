@@ -113,7 +113,7 @@ class Queue:
             return take(self.database, claimant, now)
 
     def heartbeat(self, job: "Job", lease: float) -> bool:
-        """Make the lease end ``lease`` seconds from now; False when the job is no longer ours. Raises what ``claim`` raises."""
+        """Make the lease end ``lease`` seconds from now; False when the job is no longer ours. Raises ``Usage`` like ``claim``."""
         _check_lease(lease)
         with self.database.write():
             changed = self.database.execute(

@@ -1,6 +1,7 @@
 """What nobody does on purpose: a reader that leaves the runner alone, jobs named last first, a home that no shell expanded."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -30,12 +31,39 @@ def test_jobs_that_are_retried_together_wait_for_each_other_again_in_whatever_or
     assert [idle.row(number, "not_before") for number in (first, second)] == [0, NEVER]
 
 
+def test_several_jobs_are_cancelled_at_once_so_that_none_starts_in_another_ones_place(idle):
+    ids = [idle.enqueue("true") for _ in range(4)]
+    idle.run("cancel", str(ids[3]), "99999", str(ids[0]), f"{ids[1]}-{ids[2]}", code=1)
+    assert [idle.row(number) for number in ids] == ["cancelled"] * 4
+    assert len({idle.row(number, "finished_at") for number in ids}) == 1
+
+
+def test_a_label_that_is_no_text_finds_nothing(idle):
+    idle.enqueue("true")
+    assert json.loads(idle.run("list", "--json", "--label", "\udcff").stdout)["jobs"] == []
+
+
+def test_a_runner_may_go_from_job_to_job_without_a_cooldown_as_the_config_may_say_too(home):
+    number = home.enqueue("true")
+    home.run("run", "--until-empty", "--cooldown", "0")
+    assert home.row(number) == "done"
+
+
 def test_a_tilde_that_no_shell_has_expanded_is_the_home(home, tmp_path):
     environment = {**home.environment, "HOME": str(tmp_path / "me")}
     home.run("--home=~/queue", "add", "true", env=environment)
     home.run("list", env={**environment, "SLOTHTRAY_HOME": "~/other"})
     assert sorted(path.name for path in (tmp_path / "me").iterdir()) == ["other", "queue"]
     assert list(home.work.iterdir()) == []
+
+
+def test_a_pipe_in_the_place_of_the_logins_entry_is_not_waited_for(home, tmp_path):
+    (tmp_path / "autostart").mkdir()
+    os.mkfifo(tmp_path / "autostart" / "slothtray.desktop")
+    environment = {**home.environment, "XDG_CONFIG_HOME": str(tmp_path)}
+    assert "off" in home.run("autostart", "status", env=environment, timeout=20).stdout
+    home.run("autostart", "enable", env=environment)
+    assert "enabled" in home.run("autostart", "status", env=environment).stdout
 
 
 def test_a_folder_that_nobody_may_look_into_is_a_problem_that_doctor_mends(home):

@@ -74,11 +74,7 @@ def port(paths: Paths) -> Port:
 
 def change(paths: Paths, name: str, jobs: "Sequence[int]") -> None:
     """Start, hold, release, cancel or retry jobs. Raises the first refusal, when what can be done is done."""
-    if name == "cancel":
-        for number in jobs:
-            actions.cancel(paths, number)
-        return
-    for error in actions.each(paths, jobs, CHANGES[name]):
+    for error in actions.cancel_each(paths, jobs)[0] if name == "cancel" else actions.each(paths, jobs, CHANGES[name]):
         raise error
 
 

@@ -17,8 +17,6 @@ def run(parsed: Parsed, paths: Paths) -> int:
     """Do it to all of them; 1 if one was refused."""
     name = parsed.command.name
     ids = [parse_id(parsed.words[0])] if name == "start" else parse_ids(parsed.words)
-    if name == "retry":
-        ids.sort()  # what a job waits for has the lower id: queued again first, it is waited for again
     errors = _cancel(paths, ids) if name == "cancel" else actions.each(paths, ids, CHANGES[name])
     for error in errors:
         tell(str(error))
@@ -28,15 +26,7 @@ def run(parsed: Parsed, paths: Paths) -> int:
 
 
 def _cancel(paths: Paths, ids: list[int]) -> list[SlothtrayError]:
-    errors: list[SlothtrayError] = []
-    for number in ids:
-        try:
-            _, carried_out = actions.cancel(paths, number)
-        except SlothtrayError as error:
-            if error.exit_code != 1:
-                raise
-            errors.append(error)
-        else:
-            if not carried_out:
-                tell(f"job {number} will be cancelled when slothtray is started")
+    errors, untold = actions.cancel_each(paths, ids)
+    for number in untold:
+        tell(f"job {number} will be cancelled when slothtray is started")
     return errors

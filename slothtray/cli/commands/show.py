@@ -69,10 +69,12 @@ def _list(parsed: Parsed, paths: Paths, queue: Queue) -> int:
 
 
 def _wanted(parsed: Parsed) -> reading.Wanted:
-    state = parsed.text("state")
+    state, label = parsed.text("state"), parsed.text("label")
     if state is not None and state not in set(State):
         raise Usage(f"there is no state {state!r}", "use one of " + ", ".join(State))
-    return reading.Wanted(State(state) if state is not None else None, parsed.text("label"))
+    if label is not None:
+        label = label.encode("utf-8", "backslashreplace").decode()  # no job's has other bytes: SQLite can't be asked for them
+    return reading.Wanted(State(state) if state is not None else None, label)
 
 
 def _queue_json(queue: Queue, paths: Paths, said: status.Status | None, now: float) -> dict[str, object]:

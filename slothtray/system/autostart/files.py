@@ -48,9 +48,14 @@ def remove(path: str) -> bool:
 def read(path: str) -> str | None:
     """The text of a file; None without one. Raises Refused with the reason."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace", opener=_at_once) as file:
             return file.read(100_000)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise Refused(f"{path} can't be read: {error.strerror or error}") from error
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open, but wait for nobody: the app asks at its start, and for a pipe in the file's place it would hang there."""
+    return os.open(path, flags | os.O_NONBLOCK)
