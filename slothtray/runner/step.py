@@ -299,6 +299,7 @@ class Runner:
     def _launch(self, job: Job, captured: dict[str, str] | None) -> bool:
         line = spec.build(job, captured, self.config, self.paths, self._boot)
         try:
+            storage.remake_logs(self.paths)
             self._attempt = self._launcher.launch(self.paths, str(job.run), line, self._ring, self.config.kill_grace)
         except OSError as error:
             return self._cannot_record(job, error)

@@ -30,8 +30,7 @@ def words(paths: Paths, error: OSError) -> str:
 def _why_no_log(paths: Paths) -> str:
     probe = os.path.join(paths.logs, f"probe-{os.getpid()}")
     try:
-        if not os.path.lexists(paths.logs):
-            os.mkdir(paths.logs, 0o700)
+        remake_logs(paths)
         with ExitStack() as undo:
             log = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             undo.callback(os.unlink, probe)
@@ -40,3 +39,9 @@ def _why_no_log(paths: Paths) -> str:
     except OSError as error:
         return f"no log can be made in {paths.logs}: {error.strerror or error}"
     return ""
+
+
+def remake_logs(paths: Paths) -> None:
+    """A folder of logs that was removed by hand (for the room they took) costs no job its attempt. Raises OSError."""
+    if not os.path.lexists(paths.logs):
+        os.mkdir(paths.logs, 0o700)
