@@ -3,9 +3,10 @@
 import json
 import os
 import subprocess
+import termios
 from pathlib import Path
 
-from harness import OBEDIENT, PROGRAM
+from harness import LIMIT, OBEDIENT, PROGRAM
 
 from slothtray.model import NEVER
 
@@ -21,6 +22,24 @@ def test_a_runner_whose_reader_has_enough_works_on_and_tells_how_it_ended(home):
     assert [home.row(number) for number in numbers] == ["done", "done", "failed"]
     assert (done.stdout, home.wrote("said")) == ("1\n", "")
     assert "Traceback" not in Path(home.paths.app_log).read_text()
+
+
+def test_a_terminal_at_rest_keeps_neither_the_queue_nor_its_end_waiting(home):
+    keyboard, terminal = os.openpty()
+    words = [*PROGRAM, "run", "--ceiling", "off", "--cooldown", "0.01"]
+    process = subprocess.Popen(words, env=home.environment, stdin=terminal, stdout=terminal, stderr=terminal)
+    try:
+        home.wait_for(home.add("true"), "done")
+        termios.tcflow(terminal, termios.TCOOFF)  # Ctrl-S
+        for _ in range(2):
+            home.wait_for(home.add("true"), "done")
+        process.terminate()
+        assert process.wait(LIMIT) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(terminal)
+        os.close(keyboard)
 
 
 def test_jobs_that_are_retried_together_wait_for_each_other_again_in_whatever_order_they_are_named(idle):

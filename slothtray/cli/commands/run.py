@@ -2,13 +2,14 @@
 
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing
 from typing import TextIO
 
 from slothtray.cli import settings
 from slothtray.cli.liveline import LiveLine
 from slothtray.cli.parser import Parsed
-from slothtray.cli.streams import TOO_BUSY, drop
+from slothtray.cli.printer import Printer
+from slothtray.cli.streams import TOO_BUSY
 from slothtray.cli.welcome import welcome
 from slothtray.model import Job
 from slothtray.paths import Paths
@@ -22,7 +23,11 @@ from slothtray.tray.signals import on_ending
 def run(parsed: Parsed, paths: Paths) -> int:
     """Run until told to stop, or until the queue is empty: then 1 if a job failed."""
     applog.set_up(paths)
-    said = Said()
+    with closing(Printer()) as printer:
+        return _run(parsed, paths, Said(printer))
+
+
+def _run(parsed: Parsed, paths: Paths, said: "Said") -> int:
     tell = Tell(started=said.started, ended=said.ended, waiting=said.waiting, trouble=said.trouble)
     loop = Loop(paths, settings.watched(paths, overrides(parsed)), tell, sleep.listen())
     until_empty = parsed.flag("until_empty")
@@ -46,10 +51,11 @@ def overrides(parsed: Parsed) -> dict[str, float | None]:
 
 
 class Said:
-    """Prints what happens, each wait once a look; on a terminal over the last one. On stdout: it is this command's answer."""
+    """Says what happens, each wait once a look; on a terminal over the last one. On stdout: it is this command's answer."""
 
-    def __init__(self) -> None:
-        self._live = LiveLine(sys.stdout) if sys.stdout.isatty() else None
+    def __init__(self, printer: Printer) -> None:
+        self._printer = printer
+        self._live = LiveLine(sys.stdout, lambda text: printer.text(text, sys.stdout)) if sys.stdout.isatty() else None
         self._hinted = False
 
     def started(self, job: Job) -> None:
@@ -69,25 +75,20 @@ class Said:
 
     def trouble(self, words: str) -> None:
         """The runner itself can't do its work."""
-        self._print(f"slothtray: {clean(words)}", sys.stderr)
+        self._line(f"slothtray: {clean(words)}", sys.stderr)
 
     def end(self) -> None:
         """Leave the terminal as a shell wants it."""
-        with suppress(OSError):  # the terminal may be gone: that is why it ends
-            if self._live:
-                self._live.clear()
+        if self._live:
+            self._live.clear()
 
     def _say(self, text: str, *, passing: bool = False) -> None:
-        self._print(f"{time.strftime('%H:%M:%S')} {text}", sys.stdout, passing=passing)
+        line = f"{time.strftime('%H:%M:%S')} {text}"
+        if passing and self._live:
+            self._live.write(line)
+        else:
+            self._line(line, sys.stdout)
 
-    def _print(self, line: str, stream: TextIO, *, passing: bool = False) -> None:
-        try:
-            if passing and self._live:
-                self._live.write(line)
-                return
-            self.end()
-            print(line, file=stream, flush=True)
-        except BrokenPipeError:
-            drop(stream)  # who read it has enough of it: the queue goes on all the same
-        except OSError:
-            return  # it may go into a file on a full disk: no reason to stop working
+    def _line(self, line: str, stream: TextIO) -> None:
+        self.end()
+        self._printer.text(f"{line}\n", stream)
