@@ -132,6 +132,8 @@ def _print(pieces: Iterable[bytes]) -> None:
         for piece in pieces:
             sys.stdout.buffer.write(piece)
             sys.stdout.buffer.flush()
+            if not piece and _reader_is_gone():
+                raise BrokenPipeError
         return
     harmless = TerminalFilter(colours=wants_colour(sys.stdout))
     coloured = False
@@ -145,3 +147,14 @@ def _print(pieces: Iterable[bytes]) -> None:
     finally:
         if coloured:
             sys.stdout.write(PLAIN)  # a job that was ended in red leaves the person's prompt as it was
+
+
+def _reader_is_gone() -> bool:
+    """Ask the pipe: by itself it tells only who writes, and `log -f 5 | grep -q ready` would stay till the job's next word."""
+    import select
+
+    if not hasattr(select, "poll"):
+        return False  # Windows
+    asked = select.poll()
+    asked.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in asked.poll(0))
