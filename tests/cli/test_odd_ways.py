@@ -57,6 +57,13 @@ def test_several_jobs_are_cancelled_at_once_so_that_none_starts_in_another_ones_
     assert len({idle.row(number, "finished_at") for number in ids}) == 1
 
 
+def test_a_folder_from_a_variable_that_is_not_set_is_not_the_present_one(idle):
+    number = idle.enqueue("true")
+    assert "--cwd needs a folder" in idle.run("add", "--cwd", "", "rm -f *", code=2).stderr
+    assert "'' is not a folder" in idle.run("edit", str(number), "--cwd", "", code=2).stderr
+    assert idle.row(number + 1) is None
+
+
 def test_a_label_that_is_no_text_finds_nothing(idle):
     idle.enqueue("true")
     assert json.loads(idle.run("list", "--json", "--label", "\udcff").stdout)["jobs"] == []

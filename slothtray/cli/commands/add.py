@@ -154,6 +154,8 @@ def _kept_by_config(paths: Paths) -> "Sequence[str]":
 
 def _folder(parsed: Parsed) -> str:
     chosen = parsed.text("cwd")
+    if chosen == "":
+        raise Usage("--cwd needs a folder", "it was empty: a variable that is not set?")
     try:
         folder = os.path.abspath(chosen) if chosen else os.getcwd()
     except FileNotFoundError:

@@ -84,8 +84,8 @@ def _shell_argv(job: Job, command: str) -> tuple[str, ...]:
 
 def _folder(path: str) -> str:
     folder = os.path.abspath(path)
-    if not os.path.isdir(folder):
-        raise Usage(f"{folder} is not a folder")
+    if not path or not os.path.isdir(folder):
+        raise Usage(f"{folder if path else repr(path)} is not a folder")
     return folder
 
 
