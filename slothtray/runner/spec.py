@@ -7,7 +7,7 @@ import time
 from slothtray import environment
 from slothtray.config import Config
 from slothtray.model import Job
-from slothtray.paths import Paths
+from slothtray.paths import Paths, options
 from slothtray.store.rows import encode
 
 VERSION = 1
@@ -17,6 +17,9 @@ VERSION = 1
 def build(job: Job, captured: dict[str, str] | None, config: Config, paths: Paths, boot: str) -> bytes:
     """The spec of a claimed job's attempt, ready to send."""
     own = {"SLOTHTRAY_JOB": str(job.id), "SLOTHTRAY_RUN": str(job.run), "SLOTHTRAY_ATTEMPT": str(job.attempts)}
+    if options(paths):
+        # `slothtray cancel $SLOTHTRAY_JOB` in the job is to find it, not its namesake in the person's own queue.
+        own["SLOTHTRAY_HOME"] = paths.home
     spec = {
         "version": VERSION,
         "argv": job.argv,

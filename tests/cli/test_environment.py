@@ -181,3 +181,10 @@ def test_a_folder_that_is_not_there_any_more_fails_with_that_reason(home):
     home.run("release", str(number))
     assert home.wait_for(number, "failed", "done") == "failed"
     assert home.row(number, "message") == f"could not start: folder {home.work}/gone: No such file or directory"
+
+
+def test_a_command_in_a_job_finds_the_jobs_own_queue_however_that_was_picked(home):
+    elsewhere = {**home.environment, "SLOTHTRAY_HOME": "/nowhere"}
+    number = int(home.run("--home", str(home.path), "add", 'echo "$SLOTHTRAY_HOME"', env=elsewhere).stdout)
+    home.wait_for(number, "done", "failed")
+    assert home.log(number) == f"{home.path}\n"

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TextIO
 
 from slothtray.cli import settings
@@ -84,10 +84,11 @@ class Said:
 
     def _say(self, text: str, *, passing: bool = False) -> None:
         line = f"{time.strftime('%H:%M:%S')} {text}"
-        if passing and self._live:
-            self._live.write(line)
-        else:
+        if not (passing and self._live):
             self._line(line, sys.stdout)
+            return
+        with suppress(OSError):  # the terminal has just gone
+            self._live.write(line)
 
     def _line(self, line: str, stream: TextIO) -> None:
         self.end()
