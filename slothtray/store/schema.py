@@ -76,15 +76,25 @@ def _writer(database: Database, version: int) -> str:
 
 
 def refuse_lost(database: Database) -> None:
-    """A file without a schema is a new queue, unless something says that there was one: that is never replaced in silence."""
+    """A file without a schema is a new queue, unless something says that there was one: that is never replaced in silence.
+
+    What was seen of it may be the work of a command that has made it since, and of an app that runs its first job already.
+    """
+    problem = _not_new(database)
+    if problem is not None and version_of(database) == 0:
+        raise problem
+
+
+def _not_new(database: Database) -> StorageError | None:
     if database.row("SELECT 1 FROM sqlite_master LIMIT 1"):
-        raise StorageError(f"{database.path} is no queue of slothtray", "move it away, or choose another folder with --home DIR")
+        return StorageError(f"{database.path} is no queue of slothtray", "move it away, or choose another folder with --home DIR")
     sign = sign_of_a_queue(os.path.dirname(database.path))
-    if sign:
-        raise DamagedDatabase(
-            f"the database {database.path} is empty or gone, though there is {sign}",
-            "start slothtray to get the newest backup back, or see `slothtray restore`",
-        )
+    if not sign:
+        return None
+    return DamagedDatabase(
+        f"the database {database.path} is empty or gone, though there is {sign}",
+        "start slothtray to get the newest backup back, or see `slothtray restore`",
+    )
 
 
 def sign_of_a_queue(folder: str) -> str:

@@ -17,6 +17,7 @@ from slothtray import bell
 from slothtray.config import Watched, defaults
 from slothtray.recovery import files
 from slothtray.runner import Loop, LoopThread, Tell
+from slothtray.store import Queue, schema
 from slothtray.system import folder
 from slothtray.system.sleep import Silence
 
@@ -259,3 +260,23 @@ def test_the_first_command_of_all_is_not_disturbed_by_an_app_that_starts_while_i
     home.wait_for(1, "done")
     assert "damaged" not in app.said()
     assert not files.asides(home.paths)
+
+
+@pytest.mark.race
+def test_a_database_that_another_made_between_two_looks_at_it_is_a_new_one_still(home, monkeypatch):
+    """Who has seen no schema looks at the tables next, and at what lies about: by then the first command may have made it."""
+    home.path.mkdir(mode=0o700)
+    looks = []
+
+    def version_of(database, real=schema.version_of):
+        looks.append(real(database))
+        if len(looks) == 1:
+            assert home.add("echo first") == 1
+            home.start("--until-empty").wait()
+        return looks[-1]
+
+    monkeypatch.setattr(schema, "version_of", version_of)
+    queue = Queue(home.paths.database)
+    assert looks[:2] == [0, 1]
+    assert queue.get(1).state == "done"
+    queue.close()

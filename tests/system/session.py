@@ -1,5 +1,6 @@
 """A private desktop for a test, made of real parts: message bus, X screen, notification daemon. Nothing of the person's is touched."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -22,6 +23,10 @@ DUNST_RULES = "[urgent]\nmsg_urgency = critical\nset_category = critical\n"
 """Its history tells no urgency, but the category that a rule sets."""
 
 NOTIFICATIONS = "org.freedesktop.Notifications"
+
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+DISPLAYS = itertools.count(2000 + WORKER % 9 * 6000 + os.getppid() % 50 * 100)
+"""Each number once: Xvfb's own choice is the lowest one, which may be that of a screen that another test has just taken away."""
 
 
 def until(condition, limit=20.0):
@@ -85,7 +90,7 @@ def screen(size="640x480"):
     """An Xvfb; gives its DISPLAY."""
     ours, theirs = os.pipe()
     with ExitStack() as stack:
-        argv = ["Xvfb", "-displayfd", str(theirs), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset"]
+        argv = ["Xvfb", f":{next(DISPLAYS)}", "-displayfd", str(theirs), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset"]
         stack.callback(os.close, ours)
         stack.enter_context(started(argv, pass_fds=(theirs,)))
         os.close(theirs)

@@ -214,12 +214,16 @@ class App:
 
     def choose(self, line):
         """Open the menu and click its ``line``-th line of text, from 0; how many there are."""
-        left, top, right, bottom = self.open_menu()
+        box = self.open_menu()
         self.when_open()
-        rows = text_rows(self.desktop.photo().crop((left, top, right, bottom)))
-        first, last = rows[line]
-        self.desktop.click(left + (right - left) // 2, top + (first + last) // 2, 1)
+        rows = text_rows(self.desktop.photo().crop(box))
+        self.click_row(box, rows[line])
         return len(rows)
+
+    def click_row(self, box, row):
+        """Click a line of the menu that is open in this box."""
+        left, top, right, _bottom = box
+        self.desktop.click(left + (right - left) // 2, top + sum(row) // 2, 1)
 
 
 class SniApp(App):
@@ -252,10 +256,16 @@ class SniApp(App):
             raise AssertionError(f"our icon is not among {items[1]}")
 
     def choose(self, words):
-        """Open the menu and click the line that says this."""
-        lines = self.lines()
-        seen = super().choose(lines.index(words))
-        assert seen == len(lines)
+        """Open the menu and click the line that says this, once there are as many lines to be seen as it has."""
+        box = self.open_menu()
+        self.when_open()
+
+        def drawn():
+            lines, rows = self.lines(), text_rows(self.desktop.photo().crop(box))
+            return len(lines) == len(rows) and (lines, rows)
+
+        lines, rows = until(drawn, LIMIT)
+        self.click_row(box, rows[lines.index(words)])
 
 
 @contextmanager
