@@ -124,8 +124,10 @@ class Attempt:
 
     def _over(self) -> bool:
         self._reap()
-        if self._status is None or self._errors >= 0:
+        if self._status is None:
             return False
+        while self._errors >= 0:  # the job's end of that pipe went with it: nothing is waited for
+            self._read_error()
         if self._error:
             self._why = "exec"
         if self._empty and self._why:

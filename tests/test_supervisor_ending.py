@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import command_line, eventually
+from harness import command_line, eventually, identity
 from supervised import PROGRAM, Supervised, handles
 
 from slothtray import supervisor
@@ -178,3 +178,25 @@ def test_a_killed_supervisor_takes_its_job_along_and_leaves_no_result(attempt):
     assert attempt.end() is None
     assert attempt.record.process is not None
     eventually(lambda: not attempt.alive(), "the job is dead too")
+
+
+@pytest.mark.race
+@pytest.mark.parametrize(
+    ("command", "why", "code"), [("exit 0", "exit", 0), ("exit 3", "interrupted", 3), (["/nowhere/program"], "exec", None)]
+)
+def test_a_job_and_a_login_that_end_before_their_supervisor_first_looks_are_no_riddle_to_it(tmp_path, command, why, code):
+    """A starved one looked for ever at a job that was gone, and not at the pipe which the job had left."""
+    source, line = PROGRAM.read_text(), "    signal.pthread_sigmask(signal.SIG_SETMASK, before)\n"
+    assert source.count(line) == 1
+    program, go = tmp_path / "supervisor.py", tmp_path / "go"
+    program.write_text(source.replace(line, f"    while not os.path.exists({str(go)!r}):\n        time.sleep(0.01)\n{line}"))
+    attempt = Supervised(tmp_path, program)
+    try:
+        attempt.start(command)
+        eventually(lambda: identity(attempt.record.process.pid) is None, "the job has ended")
+        attempt.process.send_signal(signal.SIGTERM)
+        go.touch()
+        ended = attempt.end()
+        assert (ended.why, ended.code) == (why, code)
+    finally:
+        attempt.close()
