@@ -88,16 +88,24 @@ def message_bus_in(folder, *, answers=True, services=False, env=None):
 @contextmanager
 def screen(size="640x480"):
     """An Xvfb; gives its DISPLAY."""
-    ours, theirs = os.pipe()
     with ExitStack() as stack:
-        argv = ["Xvfb", f":{next(DISPLAYS)}", "-displayfd", str(theirs), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset"]
-        stack.callback(os.close, ours)
-        stack.enter_context(started(argv, pass_fds=(theirs,)))
-        os.close(theirs)
-        number = b""
-        while not number.endswith(b"\n"):
-            number += os.read(ours, 16) or b"none\n"
-        yield f":{int(number)}"
+        yield f":{next(filter(None, (_xvfb(stack, number, size) for number in DISPLAYS)))}"
+
+
+def _xvfb(stack, number, size):
+    """Start one by that number; None where that is taken, by whomever."""
+    ours, theirs = os.pipe()
+    argv = ["Xvfb", f":{number}", "-displayfd", str(theirs), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset"]
+    stack.callback(os.close, ours)
+    stack.enter_context(started(argv, pass_fds=(theirs,)))
+    os.close(theirs)
+    told = b""
+    while not told.endswith(b"\n"):
+        chunk = os.read(ours, 16)
+        if not chunk:
+            return None
+        told += chunk
+    return int(told)
 
 
 @contextmanager
