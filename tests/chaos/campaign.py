@@ -20,7 +20,7 @@ from harness import App, Home, command_line
 from shapes import LINES, SHAPES, command, shapes_of
 from witness import Witness
 
-from slothtray import actions, private
+from slothtray import actions, private, supervisor
 from slothtray.store.adding import NewJob
 
 CONFIG = 'backoff_cap = "1s"\nkill_grace = "0.2s"\n'
@@ -266,9 +266,13 @@ def patiently(condition: Callable[[], bool], limit: float) -> None:
 
 
 def supervisors() -> list[tuple[int, str]]:
-    """The supervisors of this namespace, from their very birth on, each with the id of its job."""
+    """The supervisors of this namespace, from their very birth on, each with the id of its job.
+
+    Not their children: between fork and exec a job looks like its supervisor, and killed there it has failed by that.
+    """
     pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    return [(pid, job_of(pid)) for pid in pids if " -I -S -B /proc/self/fd/" in command_line(pid)]
+    alike = {pid for pid in pids if " -I -S -B /proc/self/fd/" in command_line(pid)}
+    return [(pid, job_of(pid)) for pid in sorted(alike) if supervisor.stat_number(pid, supervisor.PARENT) not in alike]
 
 
 def job_of(pid: int) -> str:
