@@ -284,10 +284,7 @@ def signal_tree(number: int) -> None:
 
 
 def stat_number(pid: int, place: int) -> int:
-    """One of the numbers after the name in a process's stat; 0 when it is gone, or where there is no /proc.
-
-    START is in clock ticks since boot: with the pid it makes a process one of a kind.
-    """
+    """A number after the name in a process's stat, 0 without one. START, in ticks since boot, and pid are one of a kind."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return int(file.read().rpartition(")")[2].split()[place])

@@ -135,12 +135,6 @@ def sleeps(database: Database, job: Job) -> list[Event]:
     return [to_event(row) for row in reversed(database.rows(sql, (since, until, job.id, SLEEPS_TOLD)))]
 
 
-def last_id(database: Database) -> int:
-    """The highest job id there has been; 0 on a fresh queue."""
-    row = database.row("SELECT max(id) AS id FROM jobs")
-    return int(row["id"] or 0) if row else 0
-
-
 class Wanted(NamedTuple):
     """Which jobs a list is of; None: of all."""
 

@@ -6,7 +6,6 @@ On demand: `python tests/desktop/screenshot.py assets/screenshot.png`
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +13,7 @@ HERE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HERE), str(HERE / "tray"), str(HERE / "system")]
 
 from desktop_session import until, x_desktop
-from panels import LIMIT, SniApp, xfce4_panel, xfce_services
+from panels import LIMIT, SniApp, text_rows, xfce4_panel, xfce_services
 
 from slothtray.model import Face
 
@@ -43,10 +42,9 @@ def main(target):
             running = [*PROGRAM, "list", "--state", "running"]
             until(lambda: "make" in subprocess.run(running, env=env, capture_output=True, text=True, check=True).stdout, 6 * LIMIT)
             until(lambda: app.shows(Face.RUNNING), LIMIT)
-            time.sleep(1)
             box = app.open_menu()
             until(lambda: "Add “make test”" in app.lines(), LIMIT)
-            time.sleep(1)  # until the panel has drawn it
+            until(lambda: len(text_rows(desktop.photo().crop(box))) == len(app.lines()), LIMIT)
             photo = desktop.photo()
             width, height = photo.size
             photo.crop((box[0], box[1], width, height)).save(target)

@@ -14,15 +14,6 @@ def app(desktop):
         yield app
 
 
-def test_pause_is_chosen_by_mouse_and_seen_in_the_colour_and_then_taken_back(app):
-    app.choose("Pause")
-    assert app.said() == ["pause"]
-    until(lambda: app.shows(Face.PAUSED), LIMIT)
-    app.choose("Pause")
-    assert app.said() == ["resume"]
-    until(lambda: app.shows(Face.IDLE), LIMIT)
-
-
 def test_each_state_has_its_colour_and_a_failure_its_badge(app):
     for face in (Face.WAITING, Face.RUNNING, Face.PAUSED, Face.IDLE):
         app.tell(f"face {face}")
